@@ -76,19 +76,37 @@ function storing(table: Table): string {
   return insertion(table, extra, ['room_uuid', 'incarnation'], { from, conflict: 'keep' })
 }
 
+/** Rows of one letter, and the tables that they may be of. */
+interface LetterPage {
+  readonly rows: RowSet
+  readonly writes: readonly Table[]
+}
+
 /**
  * Stores what a letter says, beside what is stored; what has no place in its log is only looked for. Answers whether it is
  * there: false where the place of something kept raw is taken by another. Throws RefusedRows and StoreUnavailable.
  */
-export async function storeDeadLetter(
+export function storeDeadLetter(
   pool: pg.Pool,
   letter: StoredDeadLetter,
-  page: { readonly rows: RowSet; readonly writes: readonly Table[] },
+  page: LetterPage,
   hasPlace: boolean,
   masks: Masks,
 ): Promise<boolean> {
-  const { writes } = page
-  const { rows } = await masks.run(letter.app, async mask => mask.page({ ...page, rejects: [] }, writes))
+  // What was written of some tables before someone was forgotten meanwhile is masked where it is, and stays.
+  return masks.run(letter.app, mask => {
+    const { rows } = mask.page({ ...page, rejects: [] }, page.writes)
+    return storeMasked(pool, letter, { ...page, rows }, hasPlace, mask.count)
+  })
+}
+
+async function storeMasked(
+  pool: pg.Pool,
+  letter: StoredDeadLetter,
+  { rows, writes }: LetterPage,
+  hasPlace: boolean,
+  forgotten: number,
+): Promise<boolean> {
   const byTable: Readonly<Record<string, readonly object[] | undefined>> = rows
   let isThere = true
   for (const table of writes) {
@@ -97,13 +115,15 @@ export async function storeDeadLetter(
     const encoded = table === sessionSeries ? encodeSamples(rows[sessionSeries.name]) : encodeRows(list)
     const values = {
       app: letter.app,
+      forgotten,
       received_at: letter.receivedAt,
       source: letter.stream === 'app-events' ? 'feed' : 'log',
       [parameterName(table)]: encoded,
     }
     const store = statement(
       `letter_${parameterName(table)}`,
-      `with moved as (select 1), ${storing(table)} select 1`,
+      `with moved as materialized (select ingest.hold_forgotten(:app, :forgotten::bigint)), ${storing(table)}
+       select from moved`,
     )
     if (hasPlace) await query(pool, bind(store, values))
     if (hasPlace && table === sessionSeries) {

@@ -47,7 +47,8 @@ interface Place {
 /** Rows that are changed in one transaction. */
 const BATCH = 500
 
-const ofCalls = 't.call_id in (select c.call_id from analytics.call c where c.app_id = $1 and c.cname = $2)'
+const callsOfRoom = '(select c.call_id from analytics.call c where c.app_id = $1 and c.cname = $2)'
+const ofCalls = `t.call_id in ${callsOfRoom}`
 
 function holdingOf(table: Table): readonly Holding[] {
   const columns = Object.entries(table.columns).filter(([name, { type, tells }]) => {
@@ -93,6 +94,17 @@ const others: readonly Holding[] = [
     mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
   },
   {
+    table: 'ingest.unkept_letter',
+    columns: { stream: 'text', series: 'text' },
+    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
+  },
+  {
+    table: 'ingest.work_item',
+    columns: { stream_state: 'jsonb' },
+    ofRoom: `t.item in ${callsOfRoom}`,
+    mask: (row, mask, everyone) => ({ stream_state: mask.ofItem(row.stream_state as Json, everyone) }),
+  },
+  {
     table: 'ingest.dead_letter',
     columns: { stream: 'text', series: 'text', body: 'bytea' },
     ofRoom: 't.series = $2',
@@ -120,6 +132,7 @@ function withSeries({ stream, series }: Values, mask: Mask, { ofUsers }: Kinds):
   return { series: String(series).replaceAll(/[^\s,/]+/g, uid => mask.id(uid, 'uid', false)) }
 }
 
+/** What is kept raw before what is derived of it: a replay beside it makes nobody known again (`lockLogs`). */
 const holdings = [...tables.flatMap(holdingOf), ...others]
 
 /** Takes people out of what is stored. */
@@ -190,11 +203,14 @@ export class Forgetting {
     let changed = 0
     for (;;) {
       const places = await this.#places(holding, person)
-      let now = 0
-      for (let first = 0; first < places.length; first += BATCH)
-        now += await this.#batch(holding, person, mask, how, places.slice(first, first + BATCH))
+      let [now, moved] = [0, places.length]
+      for (let first = 0; first < places.length; first += BATCH) {
+        const batch = await this.#batch(holding, person, mask, how, places.slice(first, first + BATCH))
+        now += batch.changed
+        moved -= batch.there
+      }
       changed += now
-      if (how === 'look' || now === 0) return changed
+      if (how === 'look' || now + moved === 0) return changed
     }
   }
 
@@ -222,19 +238,20 @@ export class Forgetting {
     mask: Mask,
     how: 'look' | 'write',
     places: readonly Place[],
-  ): Promise<number> {
+  ): Promise<{ readonly there: number; readonly changed: number }> {
     const client = await this.#pool.connect().catch(error => Promise.reject(storeError(error)))
     const names = Object.keys(columns)
     const list = names.map(name => (columns[name] === 'jsonb' ? `t.${name}::text` : `t.${name}`)).join(', ')
-    let changed = 0
+    let [there, changed] = [0, 0]
     try {
       await client.query('begin')
       for (const part of new Set(places.map(({ part }) => part))) {
-        const there = places.filter(each => each.part === part).map(({ place }) => place)
+        const those = places.filter(each => each.part === part).map(({ place }) => place)
         const { rows } = await client.query<Record<string, unknown>>(
           `select t.ctid::text as place, ${list} from ${part} t where t.ctid = any($1::tid[])${how === 'write' ? ' for update' : ''}`,
-          [there],
+          [those],
         )
+        there += rows.length
         for (const { place, ...row } of rows) {
           const before = decoded(row, columns)
           const after = masked(before, mask, kind === 'room', this.#kinds)
@@ -248,7 +265,7 @@ export class Forgetting {
         }
       }
       await client.query('commit')
-      return changed
+      return { there, changed }
     } catch (error) {
       await client.query('rollback').catch(() => {})
       throw storeError(error)

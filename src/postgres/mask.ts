@@ -153,6 +153,12 @@ export class Mask {
     return this.#isIdle ? value : this.#value(value, { field: '', everyone, inClass })
   }
 
+  /** What is remembered from page to page of an item of the work queue: of people, the users that were counted. */
+  ofItem(state: Json, everyone: boolean): Json {
+    if (this.#isIdle || !isObject(state) || !Array.isArray(state.users)) return state
+    return { ...state, users: this.#value(state.users, { field: 'users', everyone, inClass: false }) } as Json
+  }
+
   /** Bytes that could not be used: of what nobody can read nobody can tell whether it names someone. */
   letter(body: Uint8Array, series: string, inClass: boolean, isOfRoom = false): Uint8Array {
     if (this.#isIdle) return body

@@ -174,7 +174,8 @@ export class Commits {
 
   #boundItem(page: ItemCommit, mask: Mask, isOfRoom = false): Iterable<BoundStatement> {
     const { writes, ...statements } = this.#statements(page.item.stream, 'as an item')
-    const masked = mask.page(page, writes, isOfRoom)
+    const streamState = mask.ofItem(page.streamState, isOfRoom)
+    const masked = { ...mask.page(page, writes, isOfRoom), streamState }
     return bindItem(statements, masked, { ...rowValues(masked.rows, writes), forgotten: mask.count })
   }
 

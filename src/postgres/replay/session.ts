@@ -54,14 +54,15 @@ const progress = `from ingest.progress p where p.app_id = :app and p.series = :r
 
 /**
  * Equal marks mean equal raw rows; `streams` are those that write what is derived, and raw rows that come from a log. Every commit of a log raises the version of its progress; the feed only adds
- * events, and no event is ever taken away.
+ * events, and no event is ever taken away. Who is forgotten is masked in raw rows where they are: each then has another
+ * transaction, a later one.
  */
 const readStatement = statement(
   'replay_mark',
   `select concat_ws(' ',
      (select string_agg(p.stream || '=' || p.version, ' ' order by p.stream) ${progress}),
-     (select count(*) from classroom.room_event e where ${atPlace('e')}),
-     (select count(*) from classroom.widget_event w where ${atPlace('w')})) as mark`,
+     (select concat(count(*), '=', sum(e.xmin::text::bigint)) from classroom.room_event e where ${atPlace('e')}),
+     (select concat(count(*), '=', sum(w.xmin::text::bigint)) from classroom.widget_event w where ${atPlace('w')})) as mark`,
 )
 
 /** The rows that a commit of a log moves before it writes anything: whoever holds them keeps those commits out. */
@@ -72,14 +73,17 @@ export async function readMark(ask: Ask, streams: readonly string[], place: Inca
   return row!.mark
 }
 
+/** The raw rows, which forgetting masks before all that is derived from them: it waits, and finds what was derived meanwhile. */
+const lockRawStatement = statement(
+  'replay_lock_raw',
+  `select (select count(*) from (select from classroom.room_event e where ${atPlace('e')} for share) e),
+          (select count(*) from (select from classroom.widget_event w where ${atPlace('w')} for share) w)`,
+)
+
 /** Throws when another one holds them, or has moved them since the transaction began. */
-export async function lockLogs(
-  ask: Ask,
-  streams: readonly string[],
-  { app, room, incarnation }: Incarnation,
-): Promise<void> {
-  const { room: series } = placeValues({ app, room, incarnation })
-  await ask(bind(lockStatement, { app, room: series, streams }))
+export async function lockLogs(ask: Ask, streams: readonly string[], place: Incarnation): Promise<void> {
+  await ask(bind(lockStatement, { app: place.app, room: placeValues(place).room, streams }))
+  await ask(bind(lockRawStatement, placeValues(place)))
 }
 
 /** Values that name an incarnation in a statement. */
