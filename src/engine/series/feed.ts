@@ -26,6 +26,8 @@ export function createFeedGaps(context: FeedGapsContext) {
   /** An answer may still be made after it was given up: the logs are read once more when that is over. */
   let settledAt = Number.POSITIVE_INFINITY
   let toldAllAt = clock.monotonic()
+  /** When the ledger was looked through last, by both clocks: a machine that sleeps stops one of them. */
+  let looked = { monotonic: clock.monotonic(), now: clock.now() }
 
   function suspect(): void {
     isSuspect = true
@@ -42,7 +44,11 @@ export function createFeedGaps(context: FeedGapsContext) {
     },
     /** Brings the gap ledger up to date before the feed is read; `missed`: the logs of all rooms must be read. */
     review: async (): Promise<'missed' | 'nothing new'> => {
+      const since = Math.max(clock.monotonic() - looked.monotonic, clock.now() - looked.now)
+      // What is asked by hand tells nobody here, and who stood still, or waited for the database, met no failure.
+      if (since > memory) suspect()
       const missed = isSuspect && (await store.recordUnread(fence(), app, series)) > 0
+      if (isSuspect) looked = { monotonic: clock.monotonic(), now: clock.now() }
       isSuspect &&= clock.monotonic() <= suspectUntil
       areOpen ||= missed
       if (areOpen) areOpen = (await store.settleFeedGaps(fence(), app)) > 0

@@ -33,6 +33,37 @@ describe('a feed that has more to tell than it is asked for', () => {
   })
 })
 
+describe('a feed that nobody asked for longer than the provider remembers', () => {
+  it.each([
+    ['because the process stood still or waited for the database', 0, 601 * second],
+    ['because the machine slept', 601 * second, 0],
+  ])('is looked at before it is asked again, %s', async (_, slept, passed) => {
+    const { clock, gaps, looked } = makeHarness()
+    await clock.advance(second)
+    await gaps.review()
+    gaps.heard('all')
+    const before = looked()
+    clock.jump(slept)
+    await clock.advance(passed)
+    await gaps.review()
+    expect(looked() - before).toBe(1)
+  })
+
+  it('is not, however long, where it is asked and tells all: but once in that time, for who asks by hand', async () => {
+    const { clock, gaps, looked } = makeHarness()
+    await clock.advance(second)
+    await gaps.review()
+    const before = looked()
+    for (let n = 0; n < 200; n++) {
+      await clock.advance(9 * second)
+      await gaps.review()
+      gaps.heard('all')
+    }
+    expect(looked() - before).toBeLessThanOrEqual(2 * 6)
+    expect(looked() - before).toBeGreaterThanOrEqual(2)
+  })
+})
+
 describe('an answer of the feed that nobody settled', () => {
   it('is looked for until its request can no longer arrive, and then no more', async () => {
     const { clock, gaps, looked } = makeHarness()
