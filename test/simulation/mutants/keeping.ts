@@ -8,8 +8,8 @@ export const keeping: readonly Plant[] = [
     group: 'keeping',
     from: 'contract',
     file: 'src/postgres/prune.ts',
-    find: 'const before = new Date(now.getTime() - kept)',
-    put: 'const before = new Date(now.getTime() - kept / 2)',
+    find: 'values: [new Date(now.getTime() - kept), BATCH]',
+    put: 'values: [new Date(now.getTime() - kept / 2), BATCH]',
   },
   {
     name: 'kept-for-ever',

@@ -226,7 +226,7 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'src/engine/series/cursor-task.ts',
-    find: 'const looping = !isEnd && cursor !== null && (nextId === cursor || asked.has(nextId))',
+    find: 'const looping = !isEnd && (isCircle || !nextId.isWellFormed())',
     put: 'const looping = false',
   },
   {
