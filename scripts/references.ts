@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
 import { platforms } from '../embedded-postgres/src/platforms.ts'
 import { commitStatements } from '../src/postgres/commit/commit.ts'
@@ -10,7 +9,6 @@ import type { Rate } from '../src/provider/limits.ts'
 import { playerGroups, playerRates } from '../src/provider/players/index.ts'
 import { formatDuration } from '../src/settings/values.ts'
 import { streams } from '../src/streams/index.ts'
-import { descriptions } from '../src/tables/index.ts'
 import { createInstruments } from '../src/telemetry/instruments.ts'
 import { configReference, jsonSchemaText } from './config-reference.ts'
 import { dashboardTexts } from './dashboards/index.ts'
@@ -25,7 +23,6 @@ export async function references(): Promise<Readonly<Record<string, string>>> {
     'docs/metrics.md': page('Metrics', await metricsText()),
     'docs/platforms.md': page('Platforms', platformsText()),
     'docs/streams.md': page('Streams', streamsText()),
-    'docs/tables.md': page('Tables', await tablesText()),
     ...commitTexts(),
     ...dashboardTexts(),
     'helm/penstock/README.md': await helmReadmeText(),
@@ -149,34 +146,4 @@ function commitTexts(): Readonly<Record<string, string>> {
 function textOf({ name, text, order }: Statement): string {
   const named = text.replace(/\$(\d+)/g, (_, place: string) => `:${order[Number(place) - 1]}`)
   return `-- ${name}\n${named.trim()};\n`
-}
-
-const migrations = new URL('../migrations/', import.meta.url)
-const commented = /comment on (table|view|column) (\S+) is\s+'((?:[^']|'')*)'/g
-
-function describedLines({ name, comment, columns }: (typeof descriptions)[number]): Map<string, string> {
-  return new Map([
-    [name, `\n## ${name}\n\n${comment}.\n`],
-    ...Object.entries(columns).map(
-      ([column, about]) => [`${name}.${column}`, `- \`${column}\`: ${about.comment}`] as const,
-    ),
-  ])
-}
-
-/** From the comments that a person reads in psql: of several about the same thing the last one holds. */
-async function tablesText(): Promise<string> {
-  const files = (await readdir(migrations)).filter(file => file.endsWith('.sql')).sort()
-  const sql = (await Promise.all(files.map(file => readFile(new URL(file, migrations), 'utf8')))).join('\n')
-  const sections = new Map<string, Map<string, string>>(
-    descriptions.map(table => [table.name, describedLines(table)]),
-  )
-  for (const [, kind, name = '', comment = ''] of sql.matchAll(commented)) {
-    const text = comment.replaceAll("''", "'")
-    const table = kind === 'column' ? name.slice(0, name.lastIndexOf('.')) : name
-    const line = kind === 'column' ? `- \`${name.split('.').at(-1)}\`: ${text}` : `\n## ${name}\n\n${text}.\n`
-    const section = sections.get(table) ?? new Map<string, string>()
-    sections.set(table, section.set(name, line))
-  }
-  return `All times are timestamptz in UTC. Keys begin with app_id. The same comments stand in the database: \`\\d+ classroom.room\`.
-${[...sections.values()].flatMap(lines => [...lines.values()]).join('\n')}`
 }

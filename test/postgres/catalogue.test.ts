@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tablesReference } from '../../scripts/tables-reference.ts'
 import { sessionMetrics } from '../../src/provider/analytics/call-details.ts'
 import { descriptions, tables } from '../../src/tables/index.ts'
 import { openStore, type TestStore } from './harness.ts'
@@ -91,6 +93,15 @@ describe('the tables', () => {
       from (${ourTables}) t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
       where col_description(t.oid, a.attnum) is null`)
     expect(bare.map(({ name }) => name)).toEqual([])
+  })
+
+  it('stand in docs/tables.md, each with its columns and their types', async () => {
+    const text = await tablesReference(db.rows)
+    expect(text).toContain('| `started_at` | timestamptz |')
+    expect(
+      await readFile(new URL('../../docs/tables.md', import.meta.url), 'utf8'),
+      'run npm run docs:sql',
+    ).toBe(text)
   })
 
   it('name the metrics of sessions as the contract does', async () => {
