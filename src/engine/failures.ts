@@ -6,7 +6,7 @@ import { contentionBackoff, retryRules, seriesPause } from './admission/retry-ru
 import type { AppContext, PageContext } from './context.ts'
 import { StoreUnavailable, type StreamLabels } from './ports.ts'
 
-/** Visits that stood in each other's way are tried again within this many ms. */
+/** Syncs that stood in each other's way are tried again within this many ms. */
 export const SOON_MS = 1_000
 
 /** Whether a statement only stood in another's way, which is no fault of the database; says so. */
