@@ -237,7 +237,7 @@ export const limits: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/postgres/housekeeping.ts',
-    find: "and d.sent_at < least($1::timestamptz, b.last_sent_at) - interval '48 hours'",
-    put: "and d.sent_at < least($1::timestamptz, b.last_sent_at) - interval '48 seconds'",
+    find: "least($1::timestamptz, b.last_sent_at, u.sent_at) - interval '48 hours'",
+    put: "least($1::timestamptz, b.last_sent_at, u.sent_at) - interval '48 seconds'",
   },
 ]
