@@ -288,11 +288,17 @@ export class Engine {
 const families: readonly Family[] = ['classroom', 'analytics', 'players']
 
 /**
- * The latest moment, ms since the epoch, that no provider contradicts: the earliest that the clock of any of them may
- * show. Undefined before the first answer; after it the estimates go on by themselves, however quiet all streams are.
+ * The latest moment, ms since the epoch, that no provider contradicts: the earliest that the clock which is known best may
+ * show, or another one that is earlier whatever it shows. Undefined before the first answer; after it the estimates go on
+ * by themselves, however quiet all streams are, and grow ever looser: one that may mean the same as a better one says
+ * nothing against it.
  */
 export function confirmedTime(clock: Clock, transport: Transport): number | undefined {
-  const offsets = families.flatMap(family => transport.clockOffset(family) ?? [])
-  if (offsets.length === 0) return undefined
-  return clock.now() + Math.min(...offsets.map(({ ahead, doubt }) => ahead - doubt))
+  const known = families
+    .flatMap(family => transport.clockOffset(family) ?? [])
+    .map(({ ahead, doubt }) => ({ doubt, earliest: ahead - doubt, latest: ahead + doubt }))
+  const [best] = known.toSorted((a, b) => a.doubt - b.doubt)
+  if (!best) return undefined
+  const counting = known.filter(each => each === best || each.latest < best.earliest)
+  return clock.now() + Math.min(...counting.map(({ earliest }) => earliest))
 }

@@ -89,3 +89,10 @@ it('is the earliest that any provider may mean', () => {
   expect(answered({ analytics })).toBe(999_990)
   expect(answered({ analytics, players: { ahead: -3_600_000, doubt: 1 } })).toBe(1_000_000 - 3_600_001)
 })
+
+it('is what the best known says where one that was not asked for long may mean the same', () => {
+  const classroom = { ahead: 50, doubt: 60 }
+  expect(answered({ classroom, players: { ahead: -200, doubt: 700_000 } })).toBe(999_990)
+  // Whatever it may mean by now, it is earlier.
+  expect(answered({ classroom, players: { ahead: -3_600_000, doubt: 700_000 } })).toBe(1_000_000 - 4_300_000)
+})
