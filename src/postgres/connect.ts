@@ -36,6 +36,12 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** How long a session may hold a transaction open between two statements. */
 const IDLE_IN_TRANSACTION_MS = 3_000
 
+/**
+ * A database finds out within half a minute that a machine is gone, and not after the two hours that are usual. On a socket
+ * of its own machine these are nothing, and a pooler has its own, so none is asked for where sessions are looked at.
+ */
+const keepalives = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 4 }
+
 /** A pool whose sessions have time limits, speak UTC, plan each statement once, and hold only the rights of a role. */
 export function connect(options: ConnectOptions): pg.Pool {
   const pool = new pg.Pool({
@@ -47,7 +53,7 @@ export function connect(options: ConnectOptions): pg.Pool {
     keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.statementTimeout + 5_000,
     application_name: 'penstock',
-    ...(options.isPooled ? {} : { options: commandLine(sessionSettings(options)) }),
+    ...(options.isPooled ? {} : { options: commandLine(options) }),
     ...options.driver?.pool,
   })
   // A broken idle connection is noticed by whoever asks next; without a listener it would end the process.
@@ -66,7 +72,7 @@ export function connectOnce(options: ConnectOptions & { readonly queryTimeout: n
     keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.queryTimeout,
     application_name: 'penstock ownership',
-    options: commandLine(sessionSettings(options)),
+    options: commandLine(options),
     ...options.driver?.pool,
   })
   client.on('error', () => {})
@@ -113,8 +119,8 @@ function sessionSettings(options: ConnectOptions): SessionSettings {
   }
 }
 
-function commandLine(settings: SessionSettings): string {
-  return Object.entries(settings)
+function commandLine(options: ConnectOptions): string {
+  return Object.entries({ ...keepalives, ...sessionSettings(options) })
     .map(([name, value]) => `-c ${name}=${String(value).replaceAll(/([\\ ])/g, '\\$1')}`)
     .join(' ')
 }

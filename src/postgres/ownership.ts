@@ -14,6 +14,8 @@ interface OwnershipOptions extends ConnectOptions {
   readonly clock: Clock
   /** ms after which a statement is given up: a connection may be only half there. */
   readonly queryTimeout?: number
+  /** ms for which a COPY may wait for its process before it is ended, where it keeps a shard from its next owner. */
+  readonly copyPatience?: number
   /** Stands for pg-boss. */
   readonly jobs?: ShardJobs | undefined
 }
@@ -26,6 +28,8 @@ export interface OwnershipSession extends Ownership {
 
 const QUERY_TIMEOUT_MS = 4_000
 
+const COPY_PATIENCE_MS = 10_000
+
 interface Attendance extends pg.QueryResultRow {
   readonly replicas: readonly { readonly owner: string; readonly knows: readonly number[] }[]
   /** What the database is fenced by of this process. */
@@ -36,6 +40,19 @@ interface Attendance extends pg.QueryResultRow {
 
 const attend = 'select * from ingest.attend($1, $2, $3)'
 const own = 'select shard, owner, epoch::float8 as epoch from ingest.own($1, $2, $3)'
+/**
+ * Ends commits whose processes send or take no more: a COPY that waits for the rest of its lines ends by no time limit,
+ * nor does an answer that nobody takes, and both hold the fence. What is written only waits for Postgres itself. Only the
+ * login may end its own sessions, not the role that it takes; those of another login are left alone.
+ */
+const endStuck = (patience: number) => `do $$ begin
+  set local role none;
+  perform pg_terminate_backend(a.pid) from pg_stat_activity a
+    where a.datname = current_database() and a.usename = session_user and a.state = 'active' and a.wait_event_type = 'Client'
+      and a.query_start <= clock_timestamp() - interval '${patience} milliseconds'
+      and exists (select from pg_locks l where l.pid = a.pid and l.relation = 'ingest.ownership'::regclass and l.mode = 'RowShareLock');
+exception when insufficient_privilege then null;
+end $$`
 const leave = 'delete from ingest.replica where owner = $1'
 
 /**
@@ -45,7 +62,7 @@ const leave = 'delete from ingest.replica where owner = $1'
  * Needs a direct connection: a pooler that shares sessions would drop the lock.
  */
 export function createOwnership(options: OwnershipOptions): OwnershipSession {
-  const { owner, knows } = options
+  const { owner, knows, copyPatience = COPY_PATIENCE_MS } = options
   const session = createSession(options)
   const jobs = options.jobs ?? createShardJobs(session.ask, knows().length)
   const held = new Map<number, Turn>()
@@ -112,6 +129,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
       const late = passed.filter(row => !raised.includes(row)).map(({ shard }) => held.get(shard)!)
       await jobs.free(late)
       forget(late.map(({ shard }) => shard))
+      if (passed.length < missing.length) await session.ask(endStuck(copyPatience))
     }
     return [...held.values()].filter(({ shard, epoch }) => known.get(shard) === epoch)
   }

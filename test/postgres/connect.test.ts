@@ -41,6 +41,14 @@ describe('a connection', () => {
     expect(rows.map(({ value }) => value)).toEqual(['1234ms', '567ms', '3s', 'UTC', 'force_generic_plan'])
   })
 
+  it('is looked after by the database, which would hold what a machine that is gone has locked for two hours', async () => {
+    const { rows } = await db.pool.query(`
+      select inet_server_addr() is null as is_local, current_setting('tcp_keepalives_idle')::int as idle,
+             current_setting('tcp_keepalives_interval')::int as interval, current_setting('tcp_keepalives_count')::int as count`)
+    const [{ is_local, ...told }] = rows
+    expect(told).toEqual(is_local ? { idle: 0, interval: 0, count: 0 } : { idle: 10, interval: 5, count: 4 })
+  })
+
   it('ends a statement that takes too long, as an outage and not as a fault of the rows', async () => {
     const pool = connect({ ...db.connection, statementTimeout: 50, poolSize: 1 })
     const endless = query(pool, { text: 'select pg_sleep(20)', values: [] }).finally(() => pool.end())

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createOwnership } from '../../src/postgres/ownership.ts'
@@ -21,9 +22,13 @@ beforeEach(async () => {
 })
 afterAll(() => db.close())
 
-function owner(name: string, knows: readonly number[] = [1, 1, 1, 1]) {
+function owner(
+  name: string,
+  knows: readonly number[] = [1, 1, 1, 1],
+  more: { readonly url?: string; readonly copyPatience?: number } = {},
+) {
   const clock = new VirtualClock()
-  const ownership = createOwnership({ ...db.connection, owner: name, knows: () => knows, clock })
+  const ownership = createOwnership({ ...db.connection, ...more, owner: name, knows: () => knows, clock })
   onTestFinished(() => ownership.close())
   /** Gives back at once what others should have. */
   const settle = async () => {
@@ -47,6 +52,29 @@ async function holdFence(shard: number) {
   const commit = await session(db.url)
   await commit.query(`begin; select from ingest.ownership where shard = ${shard} for share`)
   return commit
+}
+
+/** A login that may do what the daemon may, and no more. */
+async function plainLogin(): Promise<string> {
+  const login = 'owner_of_test'
+  await db.rows(`drop role if exists ${login}`)
+  await db.rows(`create role ${login} login password 'word' in role penstock_runtime`)
+  const url = new URL(db.url)
+  url.username = login
+  url.password = 'word'
+  return url.href
+}
+
+/** Half of a COPY is sent, and then nothing, as by a process that is stopped, or whose machine is gone. */
+function copyHalf(client: pg.Client): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.query({
+      submit: (connection: { readonly query: (text: string) => void }) =>
+        connection.query('copy ingest.dead_letter (app_id) from stdin'),
+      handleCopyInResponse: resolve,
+      handleError: reject,
+    } as unknown as pg.Submittable)
+  })
 }
 
 const epochs = (fences: readonly { readonly shard: number; readonly epoch: number }[]) =>
@@ -79,6 +107,31 @@ describe('ownership', () => {
     await db.advance(2 * aSecond)
     expect(await second.epochs()).toEqual(all(2))
     expect((await first.claim()).fences).toEqual([])
+  })
+
+  it('goes to the next though the first was stopped in the middle of a COPY, which no time limit ends', async () => {
+    const url = await plainLogin()
+    const [first, second] = [
+      owner('first', undefined, { url }),
+      owner('second', undefined, { url, copyPatience: 0 }),
+    ]
+    await first.claim()
+    const commit = await session(url)
+    await commit.query('begin; select from ingest.ownership where shard = 2 for share')
+    await copyHalf(commit)
+    await breakSession('first')
+    await expect.poll(second.epochs).toEqual(all(2))
+  })
+
+  it('waits for a commit that only takes its time', async () => {
+    const [first, second] = [owner('first'), owner('second', undefined, { copyPatience: 0 })]
+    await first.claim()
+    const commit = await holdFence(2)
+    await breakSession('first')
+    const others = all(2).filter(([shard]) => shard !== 2)
+    for (let n = 0; n < 3; n++) expect(await second.epochs()).toEqual(others)
+    await commit.query('commit')
+    expect(await second.epochs()).toEqual(all(2))
   })
 
   it('is taken up again on another connection when nobody took it meanwhile', async () => {
