@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { BacklogStatus, StoreGauges, StoreStatus, StreamStatus, Timeline } from '../engine/ports.ts'
-import { query } from './connect.ts'
+import { type ConnectOptions, connect, query } from './connect.ts'
 import { readLeftBehind } from './housekeeping.ts'
 import { HEARTBEAT_MS } from './shard-jobs.ts'
 import { clock, db, isoText, isoTime, rowsOf, whole } from './typed.ts'
@@ -158,6 +158,19 @@ export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {
     players: await all<{ app: string; status: string; count: number }>(playerStates),
     orphans: await all<{ app: string; count: number }>(orphans),
     leftBehind: await readLeftBehind(pool),
+  }
+}
+
+/**
+ * Asks next to nothing of a table that every daemon needs, in a session of its own, for what is slow may have taken all
+ * others. Throws StoreUnavailable where the database lets nobody in, lacks what is needed, or does not answer.
+ */
+export async function askDatabase(options: ConnectOptions): Promise<void> {
+  const pool = connect({ ...options, poolSize: 1 })
+  try {
+    await query(pool, { text: 'select from ingest.ownership limit 1', values: [] })
+  } finally {
+    void pool.end().catch(() => {})
   }
 }
 

@@ -218,6 +218,10 @@ function ofProcess({ counter, gauge }: Make) {
     ),
     shardsOwned: gauge('shards_owned', 'Shards of apps that this process owns'),
     databaseUp: gauge('database_up', 'Whether the database answered the last time it was asked: 1 or 0'),
+    figuresAge: gauge(
+      'database_figures_age_seconds',
+      'How old the figures are that the database told last (gaps, losses, rooms, players); more than a minute where reading them takes it too long',
+    ),
     eventLoopLag: gauge(
       'event_loop_lag_seconds',
       'How late the event loop turned since the last scrape (99th percentile), in seconds',

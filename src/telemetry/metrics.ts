@@ -37,6 +37,8 @@ export interface MeterOptions {
   /** Real-time values of quality that this process reads at the moment. */
   readonly qualityAsked?: () => readonly QualityQuestion[]
   readonly storeGauges: () => Promise<StoreGauges>
+  /** Asks the database next to nothing; without it, one whose figures come late is away. Rejects where it does not answer. */
+  readonly databaseAnswers?: () => Promise<unknown>
   /** Streams that are asked at moments, with the longest pause between two, seconds. */
   readonly pauses?: () => ReadonlyMap<StreamName, number>
   /** Apps of the configuration, in its order. */
@@ -98,12 +100,15 @@ export class PrometheusMeter implements Meter {
   #scraping: Promise<string> | undefined
 
   constructor(options: MeterOptions) {
-    const { clock, storeGauges } = options
+    const { clock, storeGauges, databaseAnswers } = options
     const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
     this.#options = options
     this.#fleet = new FleetGauges(clock, this.#metrics)
     this.#outages = new Outages(clock)
-    this.#storeGauges = createReading({ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 })
+    this.#storeGauges = createReading({
+      ...{ clock, read: storeGauges, maxAge: 5_000, timeout: 2_000 },
+      ...(databaseAnswers && { answers: databaseAnswers }),
+    })
     this.#apps = appLabels(options.apps, options.perApp, MOST_TROUBLED)
     this.#operation = closedLabel(options.operations)
     this.#reason = closedLabel(reasons)
@@ -279,11 +284,14 @@ export class PrometheusMeter implements Meter {
 
   async #scrape(): Promise<string> {
     const { clock, streams, qualityAsked, pauses } = this.#options
-    const { up, value } = await this.#storeGauges()
+    const { up, value, age } = await this.#storeGauges()
     this.#metrics.databaseUp.set(up ? 1 : 0)
     this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
     const app = this.#apps.of
-    if (value) setStoreGauges(this.#metrics, streams, app, value)
+    if (value) {
+      setStoreGauges(this.#metrics, streams, app, value)
+      this.#metrics.figuresAge.set(age / 1_000)
+    }
     this.#fleet.write(app)
     this.#quality.write(app, qualityAsked?.() ?? [], clock.now())
     this.#metrics.longestPause.reset()

@@ -7,6 +7,8 @@ interface ReadingOptions<T> {
   readonly maxAge: number
   /** How long whoever asks waits for the database, ms. */
   readonly timeout: number
+  /** Asks next to nothing, where a reading failed or takes long: whether the database is slow or away. Rejects where it is away. */
+  readonly answers?: (() => Promise<unknown>) | undefined
   /** Takes why the database could not be read. */
   readonly onFailure?: (error: unknown) => void
 }
@@ -22,14 +24,15 @@ export interface Reading<T> {
 
 /**
  * What the database tells to whoever asks: read at most once within `maxAge`, however many ask, one reading at a time,
- * and never waited for longer than `patience`. A database that is down or slow is told as `up: false` with what is
- * known last.
+ * and never waited for longer than `timeout`, and as long again for `answers`. A database that is down is told as
+ * `up: false` with what is known last; so is one that is slow, where nothing else is asked of it.
  */
 export function createReading<T>({
   clock,
   read,
   maxAge,
   timeout,
+  answers,
   onFailure = () => {},
 }: ReadingOptions<T>): () => Promise<Reading<T>> {
   let last: { readonly value: T; readonly at: number } | undefined
@@ -37,13 +40,22 @@ export function createReading<T>({
   let triedAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
 
+  /** Of a database that was not read in time. */
+  const isThere = async () => {
+    if (!answers) return false
+    const answered = answers().then(
+      () => true,
+      () => false,
+    )
+    return within(clock, timeout, answered, false)
+  }
   const refresh = async () => {
     try {
       last = { value: await read(), at: clock.monotonic() }
       up = true
     } catch (error) {
-      up = false
       onFailure(error)
+      up = await isThere()
     }
     triedAt = clock.monotonic()
     reading = undefined
@@ -63,6 +75,6 @@ export function createReading<T>({
       reading.then(() => true),
       false,
     )
-    return known(inTime && up)
+    return known(inTime ? up : await isThere())
   }
 }

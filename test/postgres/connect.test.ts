@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect, connectionProblem, query } from '../../src/postgres/connect.ts'
+import { askDatabase } from '../../src/postgres/status.ts'
 import { openStore, start, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -53,6 +54,16 @@ describe('a connection', () => {
     const pool = connect({ ...db.connection, statementTimeout: 50, poolSize: 1 })
     const endless = query(pool, { text: 'select pg_sleep(20)', values: [] }).finally(() => pool.end())
     await expect(endless).rejects.toMatchObject({ name: 'StoreUnavailable', code: '57014' })
+  })
+
+  it('answers next to nothing to whoever asks whether it does, unless what is needed is missing', async () => {
+    await expect(askDatabase(db.connection)).resolves.toBeUndefined()
+    const away = { ...db.connection, url: db.url.replace(/[^/]+$/, 'nowhere') }
+    await expect(askDatabase(away)).rejects.toMatchObject({ code: '3D000' })
+    const role = 'stranger_of_test'
+    await db.rows(`drop role if exists ${role}`)
+    await db.rows(`create role ${role}`)
+    await expect(askDatabase({ ...db.connection, role })).rejects.toMatchObject({ code: '42501' })
   })
 
   it('takes the password of the moment, so that one that was changed keeps nobody out', async () => {

@@ -20,6 +20,7 @@ describe('the metrics', () => {
       'penstock_config_in_force gauge',
       'penstock_config_reloads_total counter',
       'penstock_connections_refused_total counter',
+      'penstock_database_figures_age_seconds gauge',
       'penstock_database_up gauge',
       'penstock_dead_letters_total counter',
       'penstock_debits_total counter',

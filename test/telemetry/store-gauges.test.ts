@@ -120,4 +120,44 @@ describe('figures of the database', () => {
     await clock.advance(2_000)
     expect(await scrape).toContain('penstock_database_up 0')
   })
+
+  describe('that is well and slow', () => {
+    const slow = () => {
+      const answers = [
+        async () => figures,
+        () => Promise.reject(new Error('57014')),
+        () => new Promise<never>(() => {}),
+      ]
+      return () => answers.shift()!()
+    }
+
+    it('is told to be up, with what it said last and how old that is', async () => {
+      const { meter, clock } = setUp({ storeGauges: slow(), databaseAnswers: async () => {} })
+      expect(await meter.scrape()).toContain('penstock_database_figures_age_seconds 0')
+      for (const [passed, age] of [
+        [5_000, 5],
+        [5_000, 12],
+      ] as const) {
+        await clock.advance(passed)
+        const scrape = meter.scrape()
+        if (age === 12) await clock.advance(2_000)
+        const text = await scrape
+        expect(text).toContain('penstock_database_up 1')
+        expect(text).toContain('penstock_rooms{state="open"} 11')
+        expect(text).toContain(`penstock_database_figures_age_seconds ${age}`)
+      }
+    })
+
+    it.each([
+      ['refuses', () => Promise.reject(new Error('28P01'))],
+      ['hangs', () => new Promise<never>(() => {})],
+    ])('is down once it %s', async (_, databaseAnswers) => {
+      const { meter, clock } = setUp({ storeGauges: slow(), databaseAnswers })
+      expect(await meter.scrape()).toContain('penstock_database_up 1')
+      await clock.advance(5_000)
+      const scrape = meter.scrape()
+      for (let n = 0; n < 2; n++) await clock.advance(2_000)
+      expect(await scrape).toContain('penstock_database_up 0')
+    })
+  })
 })

@@ -16,7 +16,7 @@ import { storeError } from '../../postgres/errors.ts'
 import { createLedger } from '../../postgres/ledger.ts'
 import { createOwnership, type OwnershipSession } from '../../postgres/ownership.ts'
 import type { ShardJobs } from '../../postgres/shard-jobs.ts'
-import { readStoreGauges } from '../../postgres/status.ts'
+import { askDatabase, readStoreGauges } from '../../postgres/status.ts'
 import { createStore } from '../../postgres/store.ts'
 import { called } from '../../provider/operation.ts'
 import { configuredStreams } from '../../streams/index.ts'
@@ -159,7 +159,8 @@ export async function openParts(
   const { direct, pooled, reading } = await connectionsOf(config, databaseUrl, clock)
   const pool = connect({ ...pooled, driver })
   /** Reading how it goes must not keep a page from being stored. */
-  const readings = connect({ ...reading, driver, poolSize: 1, statementTimeout: readingTimeout })
+  const reader = { ...reading, driver, poolSize: 1, statementTimeout: readingTimeout }
+  const readings = connect(reader)
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
@@ -181,6 +182,7 @@ export async function openParts(
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(streams, current.settings.apps, owned()),
     storeGauges: () => readStoreGauges(readings),
+    databaseAnswers: () => askDatabase(reader),
     pauses: () => longestPauses(streams, current.settings.apps),
   })
   const knows = () =>
