@@ -146,12 +146,17 @@ export class Admission {
   /** Sends once it is its turn; `shut` when it must go back and wait. */
   async #inTurn(group: Group, permits: Permits, attempt: Attempt, waiting: Waiting): Promise<Sent | 'shut'> {
     if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
-    if (attempt.limit.counted === 'process') await this.#pace(group, attempt, waiting)
+    const isPaced = attempt.limit.counted === 'process'
+    // While it waits for its slot it takes no room from others.
+    const spacing = isPaced ? await this.#pace(group, attempt, waiting) : Number.POSITIVE_INFINITY
+    const pacedAt = this.#ports.clock.monotonic()
     // Before the debit: a grant would be void by the time that there is room.
     const share = await this.#load.take(called(attempt.request.operation), waiting.signal)
     if (!share) return ended(attempt, group)
     let isHeld = false
     try {
+      // Who waited long for room would go in the slot of another.
+      if (this.#ports.clock.monotonic() - pacedAt >= spacing) await this.#pace(group, attempt, waiting)
       const sent = await this.#sendWith(share, group, permits, attempt, waiting)
       isHeld = typeof sent === 'object' && sent.outcome === 'replied' && sent.reply.ok
       return sent
@@ -190,13 +195,14 @@ export class Admission {
     return { outcome: 'replied', reply, grant: { ...grant, clockBounds }, release }
   }
 
-  /** Spaces requests of a group that nobody counts but us. */
-  async #pace(group: Group, { limit }: Attempt, { signal }: Waiting): Promise<void> {
+  /** Spaces requests of a group that nobody counts but us. Waits for a slot and answers how long it is, ms. */
+  async #pace(group: Group, { limit }: Attempt, { signal }: Waiting): Promise<number> {
     const { clock } = this.#ports
     const spacing = Math.max(0, ...limit.rates.map(rate => (rate.window * 1_000) / rate.requests))
     const slot = Math.max(group.nextSlot, clock.monotonic())
     group.nextSlot = slot + spacing
     await clock.sleep(slot - clock.monotonic(), signal)
+    return spacing
   }
 
   /** A grant, or why there is none: `over` when the wait has ended. */

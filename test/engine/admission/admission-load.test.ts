@@ -4,7 +4,7 @@ import { type AnswerRoom, createLoad, MOST_ROOM } from '../../../src/engine/admi
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
 import { requestLine } from '../../../src/provider/operation.ts'
-import { feed } from '../fake-streams.ts'
+import { feed, roomLog } from '../fake-streams.ts'
 import { createHarness, fence, minute, second } from '../harness.ts'
 
 const counted: GroupLimit = { scope: 'a1', rates: [perSecond(1_000)], concurrency: 8, counted: 'ledger' }
@@ -70,6 +70,31 @@ it('what waited for room until it is too late is planned anew, and never debited
   await late
   expect(sent).toEqual([{ outcome: 'late' }])
   expect(ledger.taken).toHaveLength(2)
+})
+
+it('what waited for room goes at its pace all the same, and not at once', async () => {
+  const { clock, transport, send, release } = crowded(roomForTwo, kibibyte)
+  const log = requestLine(roomLog.operation, { region: 'ap', appId: 'a1', roomUuid: 'r' })
+  const paced = { request: log, limit: { ...counted, counted: 'process', rates: [perSecond(5)] } } as const
+  // Tells that they are light.
+  void send(paced)
+  await clock.advance(second)
+  release()
+  transport.size = 52 * kibibyte
+  for (let i = 0; i < 2; i++) void send()
+  await clock.advance(second)
+  transport.size = kibibyte
+  transport.asked.length = 0
+  for (let i = 0; i < 6; i++) void send(paced)
+  await clock.advance(10 * second)
+  expect(transport.asked).toHaveLength(0)
+  release()
+  const counts: number[] = []
+  for (let n = 0; n < 6; n++) {
+    await clock.advance(n === 0 ? 0 : 200)
+    counts.push(transport.asked.length)
+  }
+  expect(counts).toEqual([1, 2, 3, 4, 5, 6])
 })
 
 describe('what is fetched and not yet committed', () => {
