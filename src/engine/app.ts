@@ -21,7 +21,7 @@ import { ItemSource } from './ranges/item-source.ts'
 import type { Pacer, Pacers } from './ranges/pacer.ts'
 import { createRangeRules, type RangeRules } from './ranges/range-rules.ts'
 import { createShortage, type Shortage } from './ranges/shortage.ts'
-import { createLiveChoice, type LiveChoice } from './ranges/window-following.ts'
+import { createLiveChoice, type LiveChoice, type WindowSourceContext } from './ranges/window-following.ts'
 import { WindowSource } from './ranges/window-source.ts'
 import { Poller } from './series/poller.ts'
 
@@ -33,6 +33,7 @@ type BudgetedStream = WindowStream | Substream
 interface Group {
   readonly choice: LiveChoice
   readonly rules: RangeRules
+  readonly answered: WindowSourceContext['answered']
   /** Seconds. */
   readonly availableData: number
 }
@@ -102,6 +103,7 @@ export class RunningApp {
     const group: Group = {
       rules,
       choice: createLiveChoice(context, rules.now),
+      answered: { count: 0 },
       availableData: limit.range.availableData,
     }
     if (!members.some(stream => this.#isDrained(stream))) return []
@@ -134,7 +136,7 @@ export class RunningApp {
 
   #sourceOf(
     stream: BudgetedStream,
-    { choice, rules, availableData }: Group,
+    { choice, rules, answered, availableData }: Group,
     { shortage, pacer }: { readonly shortage: Shortage; readonly pacer: Pacer },
   ): readonly WorkSource[] {
     const { context, streams } = this.#options
@@ -151,7 +153,7 @@ export class RunningApp {
     const details = first && app.limits[first.operation.limitGroup]?.range
     const substreams = made.map(({ name }) => name)
     const source = new WindowSource({
-      ...{ context: this.#context, stream, settings, choice, rules, details, substreams, pacer },
+      ...{ context: this.#context, stream, settings, choice, rules, answered, details, substreams, pacer },
     })
     this.#windows.push(source)
     return [source]

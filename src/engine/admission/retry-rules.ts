@@ -93,7 +93,7 @@ const PART_FOR_TRIALS = 1 / 10
 
 /**
  * How long a question that is paid for waits, ms, after its n-th failure in a row: where the group waits, only behind
- * the others; where it went beyond a bound, until it is asked within narrower ones; else longer each time, up to a
+ * the others, unless it fails `alone`; where it went beyond a bound, until it is asked within narrower ones; else longer each time, up to a
  * tenth of the time for which its data are available (`available`, seconds), and no longer than the budget must be spared:
  * `round` is how long it takes to ask every question of its stream once, at an even pace, seconds.
  */
@@ -104,9 +104,15 @@ export function questionPause(
     available,
     chance,
     round = Number.POSITIVE_INFINITY,
-  }: { readonly available: number; readonly chance: number; readonly round?: number },
+    alone = false,
+  }: {
+    readonly available: number
+    readonly chance: number
+    readonly round?: number
+    readonly alone?: boolean
+  },
 ): number {
-  if (!isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
+  if (!alone && !isOfTheQuestion(failure.kind)) return seriesPause(failure, failures, chance)
   const spared = Math.max(OFTEN_ENOUGH, (round * second) / PART_FOR_TRIALS)
   const longest = Math.min(available * second * PAUSE_SHARE, spared) / longestSpread
   const backoff = { ...failingQuestion, cap: Math.min(failingQuestion.cap, longest) }
@@ -117,6 +123,15 @@ export function questionPause(
 export function isOfTheQuestion(kind: FailureKind): boolean {
   const rule = retryRules[kind]
   return rule.scope === 'series' && rule !== overstepped
+}
+
+/**
+ * Whether the whole group is taken to fail, though it may be one question that the provider cannot answer: only what
+ * others are answered meanwhile tells these two apart.
+ */
+export function mayBeOfTheQuestion(kind: FailureKind): boolean {
+  const rule = retryRules[kind]
+  return rule.scope === 'group' && !rule.limitViolation
 }
 
 /** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */

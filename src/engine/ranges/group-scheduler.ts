@@ -21,6 +21,8 @@ export interface PendingRequest {
   readonly completes: boolean
   /** Its last try failed: it is never so urgent that others have to wait. */
   readonly isFailing: boolean
+  /** Its last try failed, and nothing of the group was answered since: anything else goes first. */
+  readonly isBehindOthers?: boolean
   /** Asks for it, to its end. Never rejects. */
   readonly run: () => Promise<void>
 }
@@ -100,7 +102,9 @@ export function startGroupScheduler(
     const waits = await group.pacer.waits(requests.map(({ purpose }) => purpose))
     const ready = requests.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
     const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
-    const choice = chooseRequest(begun.length > 0 ? begun : ready, { tally, now: now(), soon: group.soon() })
+    const others = ready.filter(({ isBehindOthers }) => !isBehindOthers)
+    const first = [begun, others].find(each => each.length > 0) ?? ready
+    const choice = chooseRequest(first, { tally, now: now(), soon: group.soon() })
     if (!choice) return Math.min(idle, ...requests.map(({ purpose }) => waits[purpose]))
     tally = choice.tally
     group.pacer.began()

@@ -18,6 +18,8 @@ export interface WindowSourceContext {
   /** The channels that are asked about while something goes on in them. */
   readonly choice: LiveChoice
   readonly rules: RangeRules
+  /** Windows of its limit group that were answered since this process began, of whichever stream. */
+  readonly answered: { count: number }
   /** What the plan allows of the details of a call; undefined where they are not drained. */
   readonly details: RangeLimits | undefined
   /** The streams of those details. */

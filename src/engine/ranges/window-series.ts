@@ -27,6 +27,10 @@ export interface SeriesState {
   failures: number
   /** The question itself failed last: until it is answered, asking it is repair. */
   isFailing: boolean
+  /** How many answers its group had had when it failed last as the whole group may; undefined when it did not. */
+  answersBefore: number | undefined
+  /** How often in a row it failed so although others of the group were answered since the time before. */
+  failedAlone: number
   /** It was tried as one that is well since it last was, because another one of the app was answered again. */
   wasTrusted: boolean
   /** Halves of windows that held more than is listed, or could not be read, still to be read. */
@@ -47,6 +51,9 @@ export interface SeriesState {
 /** One window may be overfull by chance; from so many in a row on they are planned shorter. */
 const OVERFULL_TEACHES = 2
 
+/** What fails while others are answered may do so by chance; so often in a row it is the question itself. */
+const ALONE_TEACHES = 2
+
 /** After so many windows that were not overfull, longer ones are tried. */
 const WELL_TEACHES = 16
 
@@ -64,6 +71,8 @@ export function newSeries(at: number, revisitEvery = 0): SeriesState {
     notBefore: at,
     failures: 0,
     isFailing: false,
+    answersBefore: undefined,
+    failedAlone: 0,
     wasTrusted: false,
     parts: [],
     spoilt: undefined,
@@ -100,6 +109,35 @@ export function trustSeries(series: Iterable<SeriesState>, at: number): void {
     state.failures = 0
     state.notBefore = at
   }
+}
+
+/**
+ * It failed as the whole group may, which has had `answers` by now: whether it is known to fail by itself. In an outage
+ * nobody is answered, so that no question is blamed for it.
+ */
+export function noteFailedAsGroup(state: SeriesState, answers: number): boolean {
+  if (state.answersBefore !== undefined && answers > state.answersBefore) state.failedAlone += 1
+  state.answersBefore = answers
+  return state.failedAlone >= ALONE_TEACHES
+}
+
+/** Whether it failed as the whole group may and nobody was answered since: what others ask may tell more. */
+export function isBehindOthers(
+  { isFailing, answersBefore }: Pick<SeriesState, 'isFailing' | 'answersBefore'>,
+  answers: number,
+): boolean {
+  return !isFailing && answersBefore === answers
+}
+
+/** It is answered: nothing ails it. Answers whether it had failed by itself. */
+export function noteAnswered(state: SeriesState): boolean {
+  const wasFailing = state.isFailing
+  state.failures = 0
+  state.isFailing = false
+  state.answersBefore = undefined
+  state.failedAlone = 0
+  state.wasTrusted = false
+  return wasFailing
 }
 
 /** A window held more than the provider lists: its halves are read instead. `step`: shortest window, seconds. */

@@ -6,14 +6,17 @@ import type { Purpose } from '../../planning/shares.ts'
 import { boundsOf, frameOf, type WindowRules } from '../../planning/windows.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { WindowSeries } from '../../streams/page.ts'
-import { isOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
+import { isOfTheQuestion, mayBeOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import { afterFault, reportFailure, SOON_MS } from '../failures.ts'
 import type { LostRange, StreamLabels, WindowProgress } from '../ports.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
 import { type Followed, WindowFollowing, type WindowSourceContext } from './window-following.ts'
 import { type ReadingResult, readWindow, toldBy, type WindowReading } from './window-reading.ts'
 import {
+  isBehindOthers,
   isMalformedAgain,
+  noteAnswered,
+  noteFailedAsGroup,
   noteMalformed,
   noteOverfull,
   noteTooLong,
@@ -120,7 +123,7 @@ export class WindowSource implements WorkSource {
   }
 
   #requestsOf(progress: WindowProgress): readonly PendingRequest[] {
-    const { settings, rules } = this.#source
+    const { settings, rules, answered } = this.#source
     const { clock } = this.#context
     const each = this.#followed.get(progress.series)!
     const { one, state } = each
@@ -132,6 +135,7 @@ export class WindowSource implements WorkSource {
       const purpose = state.isFailing ? 'repair' : this.#claimOf(each, offer)
       return {
         ...{ purpose, completes: false, isFailing: state.failures > 0 },
+        isBehindOthers: isBehindOthers(state, answered.count),
         ...{ expiresAt: offer.expiresAt, askedAt: state.askedAt },
         run: () => this.#run(each, offer, purpose, progress),
       }
@@ -265,17 +269,15 @@ export class WindowSource implements WorkSource {
   }
 
   #noteAnswered(state: SeriesState): void {
-    const wasFailing = state.isFailing
-    state.failures = 0
-    state.isFailing = false
-    state.wasTrusted = false
-    if (wasFailing) this.#context.onRecovered()
+    this.#source.answered.count += 1
+    if (noteAnswered(state)) this.#context.onRecovered()
   }
 
   async #afterFailure(ended: Ended, failure: Failure): Promise<void> {
     const { reading, state } = ended
     const { stream, series } = reading
-    const isOfQuestion = isOfTheQuestion(failure.kind)
+    const alone = mayBeOfTheQuestion(failure.kind) && noteFailedAsGroup(state, this.#source.answered.count)
+    const isOfQuestion = alone || isOfTheQuestion(failure.kind)
     // Refusals of a range and failures of the group are passed within minutes: they make no first failure of the question late.
     state.failures = isOfQuestion && !state.isFailing ? 1 : state.failures + 1
     state.isFailing = isOfQuestion
@@ -283,6 +285,7 @@ export class WindowSource implements WorkSource {
       available: reading.rules.availableData,
       chance: this.#context.random.next(),
       round: this.#source.pacer.evenRound(),
+      alone,
     }
     state.notBefore = this.#context.clock.monotonic() + questionPause(failure, state.failures, patience)
     await reportFailure({ ...this.#context, stream, series: series.key }, failure)

@@ -34,7 +34,7 @@ function makeHarness(
     name: string,
     purpose: Purpose,
     expiresAt: number,
-    { lasts = 0, completes = false, isFailing = false } = {},
+    { lasts = 0, completes = false, isFailing = false, isBehindOthers = false } = {},
   ) => {
     const run = async () => {
       busy.add(name)
@@ -42,7 +42,7 @@ function makeHarness(
       done.push(name)
       open.delete(name)
     }
-    open.set(name, { purpose, expiresAt, completes, isFailing, run })
+    open.set(name, { purpose, expiresAt, completes, isFailing, isBehindOthers, run })
   }
   const source: WorkSource = {
     begin: async () => {
@@ -139,6 +139,16 @@ describe('one limit group of an app', () => {
     start()
     await clock.advance(second)
     expect(done[0]).toBe('well, and about to go')
+  })
+
+  it('lets all others go before what failed while nobody was answered, and does it when there are none', async () => {
+    const { put, start, clock, done } = makeHarness()
+    put('failed', 'live', 10, { isFailing: true, isBehindOthers: true })
+    put('new', 'live', 5_000)
+    put('past', 'backfill', 9_000)
+    start()
+    await clock.advance(second)
+    expect(done).toEqual(['new', 'past', 'failed'])
   })
 
   it('lets new data go while what is long past has to wait for its pace', async () => {

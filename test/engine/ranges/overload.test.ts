@@ -2,43 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { Admission } from '../../../src/engine/admission/admission.ts'
 import { RunningApp } from '../../../src/engine/app.ts'
 import { createStoreHealth } from '../../../src/engine/health.ts'
-import type { BudgetState, Meter, TakeResult } from '../../../src/engine/ports.ts'
+import type { Meter } from '../../../src/engine/ports.ts'
 import { createPacers } from '../../../src/engine/ranges/pacer.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
 import { callMetrics } from '../../../src/streams/call-metrics.ts'
 import { callSessions } from '../../../src/streams/call-sessions.ts'
-import { appOf, createHarness, FakeLedger, fence, hour, minute, second, settingsOf } from '../harness.ts'
+import { DayLedger } from '../day-ledger.ts'
+import { appOf, createHarness, fence, hour, minute, second, settingsOf } from '../harness.ts'
 
 const day = 24 * hour
 /** The plan standard; a call of twelve users costs two requests, so that 500 calls a day can be measured. */
 const limits = { availableData: 86_400, timeFrame: 3_600, dataDelay: 300 }
 const measurable = 500
 const callSeconds = 1_800
-
-/** Counts what was debited in the last day, by the clock of the test. */
-class DayLedger extends FakeLedger {
-  readonly #at: number[] = []
-  readonly now: () => number
-
-  constructor(now: () => number) {
-    super()
-    this.now = now
-  }
-
-  override async take(debit: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
-    this.#at.push(this.now())
-    return super.take(debit)
-  }
-
-  override async budget(_scope?: string, _group?: string, _window = 0, recent = 0): Promise<BudgetState> {
-    const counting = this.#at.filter(at => at > this.now() - day)
-    const freesIn = counting.length > 0 ? counting[0]! + day - this.now() : null
-    const lately = counting.filter(at => at > this.now() - recent).length
-    const last = this.#at.at(-1)
-    const sinceLast = last === undefined ? null : this.now() - last
-    return { used: counting.length, freesIn, recent: lately, total: this.#at.length, sinceLast }
-  }
-}
 
 /** Two days of calls at `load` times what can be measured, those of `backlog` hours before waiting at the start. */
 async function drained(load: number, backlog: number) {

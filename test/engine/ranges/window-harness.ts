@@ -80,7 +80,7 @@ export function makeHarness(
   const rules = createRangeRules(limits, harness.clock, () => offset.known)
   const choice = createLiveChoice(context, rules.now)
   const source = new WindowSource({
-    ...{ context, stream: calls, settings, choice, rules },
+    ...{ context, stream: calls, settings, choice, rules, answered: { count: 0 } },
     // So few requests that nothing is tried sooner because there is room for it.
     ...{ details: undefined, substreams: [], pacer: { firstRound: () => 0, evenRound: () => 86_400 } },
   })

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { newSeries, noteMalformed, noteWhole, trustSeries } from '../../../src/engine/ranges/window-series.ts'
+import {
+  newSeries,
+  noteAnswered,
+  noteFailedAsGroup,
+  noteMalformed,
+  noteWhole,
+  trustSeries,
+} from '../../../src/engine/ranges/window-series.ts'
 
 const whole = { from: 0, to: 80 }
 const [left, right] = [
@@ -51,5 +58,12 @@ describe('series that fail', () => {
     Object.assign(other, { isFailing: true, failures: 1, notBefore: 600 })
     trustSeries([other], 200)
     expect(other).toMatchObject({ isFailing: true, failures: 1, notBefore: 600 })
+  })
+  it('as the group may are blamed for it only where others are answered between their failures', () => {
+    const one = newSeries(0)
+    expect([5, 5, 5, 5].map(answers => noteFailedAsGroup(one, answers))).not.toContain(true)
+    expect([6, 7].map(answers => noteFailedAsGroup(one, answers))).toEqual([false, true])
+    noteAnswered(one)
+    expect(noteFailedAsGroup(one, 9)).toBe(false)
   })
 })

@@ -1,0 +1,30 @@
+import type { BudgetState, TakeResult } from '../../src/engine/ports.ts'
+import { FakeLedger, hour } from './harness.ts'
+
+const day = 24 * hour
+
+/** Counts what was debited of each limit group in the last day, by the clock of the test, so that requests are paced. */
+export class DayLedger extends FakeLedger {
+  readonly #debits: { readonly group: string; readonly at: number }[] = []
+  readonly now: () => number
+
+  constructor(now: () => number) {
+    super()
+    this.now = now
+  }
+
+  override async take(debit: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
+    this.#debits.push({ group: debit.group, at: this.now() })
+    return super.take(debit)
+  }
+
+  override async budget(_scope?: string, group?: string, _window = 0, recent = 0): Promise<BudgetState> {
+    const all = this.#debits.filter(debit => debit.group === group).map(({ at }) => at)
+    const counting = all.filter(at => at > this.now() - day)
+    const freesIn = counting.length > 0 ? counting[0]! + day - this.now() : null
+    const lately = counting.filter(at => at > this.now() - recent).length
+    const last = all.at(-1)
+    const sinceLast = last === undefined ? null : this.now() - last
+    return { used: counting.length, freesIn, recent: lately, total: all.length, sinceLast }
+  }
+}
