@@ -59,11 +59,12 @@ export const owned = `exists (select from ingest.ownership o
  * An answer of the feed that was asked for and never committed may have handed out events: they lie between the
  * last committed answer that told all there was and the moment this one could no longer arrive. So does every time
  * longer than the provider remembers in which nobody asked, or the feed never told all. Debits of an older epoch belong
- * to a process that can no longer commit.
+ * to a process that can no longer commit. While the feed is off nobody wants what it would tell: what was not asked for
+ * just before counts where it is more than the ten minutes that a restart may take (as in ingest.complete_day).
  */
 const unread = statement(
   'record_unread',
-  `with unread as materialized (
+  `with asked as materialized (
      select d.scope, d.limit_group, d.n, least(d.settled_at, d.dead_at) as until,
             coalesce(
               (select c.sent_at from ingest.debit c
@@ -77,15 +78,25 @@ const unread = statement(
      where d.app_id = :app and d.scope = :scope and d.limit_group = :group and d.gap_id is null
        and d.outcome is distinct from 'committed' and d.outcome is distinct from 'refused'
        and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock()) and ${owned}
+   ), unread as materialized (
+     select a.scope, a.limit_group, a.n, a.until, greatest(a.since, (
+       select max(o.on_at) from ingest.stream_off o
+       where o.app_id = :app and o.stream = :stream and o.on_at <= a.until)) as since
+     from asked a
    ), missed as (
      select u.since as range_from, max(u.until) as range_to, 'unread_answer' as reason
      from unread u group by 1
      union all
-     select h.at, ingest.clock(), 'pause'
+     select h.at, coalesce(h.until, ingest.clock()), 'pause'
      from ingest.progress p
      cross join lateral (select coalesce(p.caught_up_at, (
-       select f.sent_at from ingest.debit f where f.scope = :scope and f.limit_group = :group order by f.n limit 1)) as at) h
-     where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null
+       select f.sent_at from ingest.debit f where f.scope = :scope and f.limit_group = :group order by f.n limit 1)) as at) s
+     left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
+     cross join lateral (
+       select lower(part) as at, upper(part) as until
+       from unnest(tstzmultirange(tstzrange(s.at, null)) - coalesce(o.off, '{}')) part) h
+     where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null and s.at is not null
+       and (h.until is null or h.until - h.at > interval '10 minutes')
        and h.at < ingest.clock() - :memory::interval and ${owned}
    ), merged as (
      select m.range_from, max(m.range_to) as range_to, min(m.reason) as reason from missed m group by m.range_from

@@ -199,8 +199,9 @@ const timelines = `
     select p.app_id, p.stream, true as is_by_time, min(p.backlog_from) as begins,
            range_intersect_agg((p.covered + p.unasked + b.before) * c.whole) as complete,
            range_intersect_agg((p.covered + p.seen + p.lost + p.unasked + b.before) * c.whole) as seen,
-           range_agg(p.lost * c.whole) as lost
+           range_agg(p.lost * c.whole - coalesce(o.off, '{}')) as lost
     from ingest.progress p cross join clip c
+    left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
     cross join lateral (select tstzmultirange(tstzrange(null, p.backlog_from)) as before) b
     where p.backlog_from is not null and p.closed_at is null
       and p.stream in (select s.stream from ingest.stream s where s.kind = 'window')

@@ -74,26 +74,31 @@ const live = statement(
 /**
  * The backlog before the lower bound is lost, in the gap ledger and in the progress alike. Its row is locked first, so
  * that a page which is committed at this moment has been counted or comes after. A loss that goes on where the last
- * one of its kind ended makes that row longer. What was chosen in passing and never asked for loses nothing.
+ * one of its kind ended makes that row longer. What was chosen in passing and never asked for loses nothing; nor does
+ * the time when the stream was off, which is looked for no more either.
  */
 const expire = statement(
   'expire_windows',
-  `with past as materialized (
+  `with reached as materialized (
      select p.seen, p.wanted, p.missing,
-            tstzmultirange(tstzrange(least(p.backlog_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as gone,
+            tstzmultirange(tstzrange(least(p.backlog_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as passed,
             tstzmultirange(tstzrange(null, e.edge)) as before,
             not isempty(p.unasked) and isempty(p.seen) as "isUnasked"
      from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
      where p.app_id = :app and p.stream = :stream and p.series = :series and p.backlog_from is not null and ${owned}
      for update of p
+   ), past as materialized (
+     select o.*, o.passed - coalesce((
+       select f.off from ingest.stream_off_time f where f.app_id = :app and f.stream = :stream), '{}') as gone
+     from reached o
    ), moved as (
      update ingest.progress p
      set version = p.version + 1, wanted = p.wanted - past.before, missing = p.missing - past.before,
-         lost = case when past."isUnasked" then p.lost else p.lost + past.gone end,
-         unasked = case when past."isUnasked" then p.unasked + past.gone else p.unasked end
+         lost = case when past."isUnasked" then p.lost else p.lost + past.passed end,
+         unasked = case when past."isUnasked" then p.unasked + past.passed else p.unasked end
      from past
      where p.app_id = :app and p.stream = :stream and p.series = :series
-       and not (isempty(past.gone) and isempty(past.wanted * past.before))
+       and not (isempty(past.passed) and isempty(past.wanted * past.before))
      returning 1
    ), part as (
      select unnest(past.gone * past.missing) as range, 'not_served' as reason, 'absent' as state from past

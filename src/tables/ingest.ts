@@ -20,7 +20,9 @@ const progress = ownTable(
     seen: required.ranges(
       'Time ranges that were read at least once; what is not covered of them may still change',
     ),
-    lost: required.ranges('Time ranges that were given up; each stands in ingest.gap'),
+    lost: required.ranges(
+      'Time ranges that were given up; each stands in ingest.gap, but for those of a time when the stream was off',
+    ),
     wanted: required.ranges(
       'What someone asked for once more: ranges of time; of a room all of it, from the beginning',
     ),

@@ -79,6 +79,21 @@ describe('a stream whose progress is time is complete', () => {
     expect(await isComplete('calls', 0, 10)).toBe(false)
   })
 
+  it('not of a time when the stream was off and which is beyond the reach, though nothing of it is lost', async () => {
+    await db.store.beginWindows(me, app, 'calls', ['all'], at(0))
+    await commitNext(db, 'calls', 'all', { covers: [span(0, 10)], sees: [span(0, 10)] })
+    await db.rows(
+      `insert into ingest.stream_off (app_id, stream, off_at, on_at) values ($1, 'calls', $2, $3)`,
+      [app, iso(10), iso(50)],
+    )
+    await db.store.expireWindows(me, app, 'calls', 'all', at(40))
+    await db.rows('truncate ingest.stream_off')
+    expect(await db.rows('select reason from ingest.gap')).toEqual([])
+    expect(await isComplete('calls', 0, 10)).toBe(true)
+    expect(await isComplete('calls', 0, 20)).toBe(false)
+    expect(await isComplete('calls', 20, 30)).toBe(false)
+  })
+
   it('whatever a series lacks that nobody asks for any more', async () => {
     await db.store.beginWindows(me, app, 'usage-insight', ['a', 'former'], at(0))
     await commitNext(db, 'usage-insight', 'a', { covers: [span(0, 100)], sees: [] })

@@ -22,7 +22,7 @@ const db: TestStore = await openStore()
 beforeEach(async () => {
   await db.setTime(start)
   await db.rows(
-    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter, ingest.divergence`,
+    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter, ingest.divergence, ingest.stream_off`,
   )
   await db.store.follow(me, app, 'app-events', '')
 })
@@ -203,6 +203,55 @@ describe('answers of the feed that nobody stored', () => {
     await db.ledger.settle(await ask(), 'unread', anyTime)
     expect(await unread({ ...me, owner: 'other' })).toBe(0)
     expect(await gaps()).toEqual([])
+  })
+})
+
+describe('a feed that is switched off', () => {
+  const facts = { timeZone: 'UTC', userLink: 'stream' }
+  const off = () => db.store.noteApp(me, app, { ...facts, on: [], off: ['app-events'] })
+  const on = () => db.store.noteApp(me, app, { ...facts, on: ['app-events'], off: [] })
+
+  it('has missed nothing meanwhile, nor in the minutes that a restart takes', async () => {
+    await commitFeed(await ask())
+    await db.advance(9 * minute)
+    await off()
+    await db.advance(240 * hour)
+    await on()
+    await db.advance(minute)
+    expect(await unread()).toBe(0)
+    expect(await gaps()).toEqual([])
+  })
+
+  it('has missed a pause before it was, and one since it is on again', async () => {
+    await commitFeed(await ask())
+    await db.advance(5 * hour)
+    await off()
+    await db.advance(240 * hour)
+    await on()
+    expect(await unread()).toBe(1)
+    await db.advance(hour + 1)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toEqual([
+      { reason: 'pause', state: 'open', unit: 'time', from: minutes(0), to: minutes(300) },
+      {
+        ...{ reason: 'pause', state: 'open', unit: 'time', from: minutes(245 * 60) },
+        to: new Date(Date.parse(time(246 * 60)) + 1),
+      },
+    ])
+  })
+
+  it('lost with an answer since then nothing of the time before', async () => {
+    await commitFeed(await ask())
+    await db.advance(minute)
+    await off()
+    await db.advance(240 * hour)
+    await on()
+    await db.advance(minute)
+    await db.ledger.settle(await ask(), 'unread', anyTime)
+    expect(await unread()).toBe(1)
+    expect(await gaps()).toMatchObject([
+      { reason: 'unread_answer', from: minutes(240 * 60 + 1), to: minutes(240 * 60 + 2) },
+    ])
   })
 })
 

@@ -241,6 +241,21 @@ describe('a stream that was on and is switched off', () => {
     expect(await days('room-events')).toEqual(['0? app-events', '1', '2', '3'])
   })
 
+  it('leaves the days before complete, and those of its rooms, when it is switched on again', async () => {
+    await held('first', 0)
+    await feedReadUntil(noon(0))
+    await db.setTime(noon(0))
+    const facts = { timeZone: 'UTC', userLink: 'stream' }
+    await db.store.noteApp(me, app, { ...facts, on: roomStreams, off: ['app-events'] })
+    await db.setTime(noon(3))
+    await db.store.noteApp(me, app, { ...facts, on: [...roomStreams, 'app-events'], off: [] })
+    expect(await db.store.recordUnread(me, app, '')).toBe(0)
+    await feedReadUntil(noon(4))
+    await db.setTime(noon(4))
+    expect(await days('app-events')).toEqual(['0', '3', '4? not_over, unread'])
+    expect(await days('room-events')).toEqual(['0', '1', '2', '3', '4? app-events, not_over'])
+  })
+
   it('of the feeds of several regions is judged by the last of them, without those that are no more', async () => {
     await held('first', 0)
     for (const region of ['', 'ap', 'eu']) await db.store.follow(me, app, 'app-events', region)

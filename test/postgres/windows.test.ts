@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { RefusedRows } from '../../src/engine/ports.ts'
 import { at, back, call, commitNext, iso, openItems, span, windowPage, work } from './analytics.ts'
 import { app, me, openStore, rowSet, session, type TestStore } from './harness.ts'
@@ -262,6 +262,29 @@ describe('what expires', () => {
     ])
     const [known] = (await db.store.windows(app, 'calls')).filter(({ series }) => series === 'thin')
     expect(known!.missing).toEqual([])
+  })
+
+  it('is no loss where it is of a time when the stream was off', async () => {
+    await begin('off')
+    await commitNext(db, 'calls', 'off', { covers: [span(0, 20)], sees: [span(0, 35)] })
+    await db.rows(
+      `insert into ingest.stream_off (app_id, stream, off_at, on_at) values ($1, 'calls', $2, $3)`,
+      [app, iso(30), iso(60)],
+    )
+    onTestFinished(async () => void (await db.rows('truncate ingest.stream_off')))
+    expect(await db.store.expireWindows(me, app, 'calls', 'off', at(80))).toEqual({ lost: 2, absent: 0 })
+    expect(await gaps('off')).toEqual([
+      { from: 20, to: 30, reason: 'unconfirmed', state: 'lost' },
+      { from: 60, to: 80, reason: 'expired', state: 'lost' },
+    ])
+    expect(await progress('off')).toMatchObject({ covered: [[0, 20]], lost: [[20, 80]] })
+    expect(await db.store.expireWindows(me, app, 'calls', 'off', at(80))).toEqual({ lost: 0, absent: 0 })
+    await db.setTime(iso(100))
+    onTestFinished(() => db.setTime(iso(0)))
+    const told = await db.rows(
+      `select seconds::int, oldest, lost_seconds::int as lost from ingest.backlog where series = 'off'`,
+    )
+    expect(told).toEqual([{ seconds: 20, oldest: new Date(iso(80)), lost: 30 }])
   })
 
   it('takes what was wanted there with it', async () => {
