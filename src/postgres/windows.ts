@@ -7,7 +7,7 @@ import { bind, statement } from './statement.ts'
 
 /** Series of the streams whose progress is time. */
 
-const pairs = (column: string, ranges = `p.${column}`) => `(
+const pairs = (column: string, ranges: string) => `(
      select coalesce(json_agg(json_build_object('from', extract(epoch from lower(r))::bigint, 'to', extract(epoch from upper(r))::bigint)
                               order by r), '[]')
      from unnest(${ranges}) r) as ${column}`
@@ -15,11 +15,20 @@ const pairs = (column: string, ranges = `p.${column}`) => `(
 /** Times when a series was not asked for are no backlog, like what was given up. */
 const settled = 'p.lost + p.unasked * tstzmultirange(tstzrange(p.backlog_from, null))'
 
+/**
+ * Over the years a series has thousands of ranges, and all of them are looked at once a minute. Of what can be asked for no
+ * more it only matters what is still to be given up: all else of that time is told as lost, which makes it one range.
+ */
 const list = statement(
   'windows',
   `select p.series, p.version::int, extract(epoch from p.backlog_from)::double precision as "backlogFrom",
-          ${['covered', 'seen', 'missing', 'wanted'].map(column => pairs(column)).join(', ')}, ${pairs('lost', settled)}
+          ${['covered', 'seen', 'missing', 'wanted'].map(column => pairs(column, `p.${column} * e.onwards`)).join(', ')},
+          ${pairs('lost', `${settled} + p.covered * e.before`)}
    from ingest.progress p
+   cross join (
+     select tstzmultirange(tstzrange(null, s.at)) as before, tstzmultirange(tstzrange(s.at, null)) as onwards
+     from (select coalesce(to_timestamp(:since::double precision), '-infinity') as at) s
+   ) e
    where p.app_id = :app and p.stream = :stream and p.backlog_from is not null and p.closed_at is null
    order by p.series`,
 )
@@ -134,8 +143,11 @@ export function windowStore(pool: pg.Pool, closeSeries: Store['closeSeries']) {
   }
   return {
     expireWindows,
-    windows: async (app, stream) => {
-      const rows = await query<WindowProgress & pg.QueryResultRow>(pool, bind(list, { app, stream }))
+    windows: async (app, stream, since) => {
+      const rows = await query<WindowProgress & pg.QueryResultRow>(
+        pool,
+        bind(list, { app, stream, since: since ?? null }),
+      )
       return rows.map(row => ({ ...row, series: decodeText(row.series) }))
     },
     beginWindows: async (fence, app, stream, series, backlogFrom, step, passing = false) => {

@@ -73,8 +73,23 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
     return Object.fromEntries([...this.#items].map(([key, { state }]) => [key, state]))
   }
 
-  async windows(_app: string, stream: StreamName): Promise<readonly WindowProgress[]> {
-    return [...this.#windows].filter(([key]) => key.startsWith(`${stream} `)).map(([, progress]) => progress)
+  async windows(
+    _app: string,
+    stream: StreamName,
+    since = Number.NEGATIVE_INFINITY,
+  ): Promise<readonly WindowProgress[]> {
+    const past = [{ from: Number.NEGATIVE_INFINITY, to: since }]
+    return [...this.#windows]
+      .filter(([key]) => key.startsWith(`${stream} `))
+      .map(([, progress]) => {
+        const { covered, seen, missing, wanted } = progress
+        return {
+          ...progress,
+          lost: either(progress.lost, without(covered, without(covered, past))),
+          ...{ covered: without(covered, past), seen: without(seen, past) },
+          ...{ missing: without(missing, past), wanted: without(wanted, past) },
+        }
+      })
   }
 
   async beginWindows(

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { RefusedRows } from '../../src/engine/ports.ts'
+import { RefusedRows, type WindowProgress } from '../../src/engine/ports.ts'
+import {
+  backlogOf,
+  expired,
+  unread as neverRead,
+  provisional,
+  unserved,
+  unsettled,
+} from '../../src/planning/coverage.ts'
+import { purposes } from '../../src/planning/shares.ts'
+import { frameOf, planWindow, type WindowRules } from '../../src/planning/windows.ts'
 import { at, back, call, commitNext, iso, openItems, span, windowPage, work } from './analytics.ts'
 import { app, me, openStore, rowSet, session, type TestStore } from './harness.ts'
 
@@ -341,4 +351,60 @@ describe('what expires', () => {
       expect(await gaps(series)).toHaveLength(isRead ? 0 : 1)
     }
   })
+})
+
+describe('a series of which more is known than can be asked for', () => {
+  const day = 86_400
+  const rules: WindowRules = {
+    ...{ availableData: 14 * day, timeFrame: 3 * day, dataDelay: 43_200, step: 3_600, frame: 'needed' },
+    ...{ allowedLateness: 48 * 3_600, margin: { start: 5, end: 5 } },
+  }
+  const now = at(0)
+  const frame = frameOf(rules, now)
+  const since = frame.lowerBound - 60
+
+  /** A year of hours: of ten one was lost, one never served, and the last ten days are not final; one was never read. */
+  async function years(series: string, unread: readonly number[]): Promise<void> {
+    await begin(series, -365 * day)
+    const hours = `select h, $2::timestamptz - h * interval '1 hour' as at from generate_series(0, 365 * 24) h`
+    const part = (which: string) =>
+      `(select coalesce(range_agg(tstzrange(at, at + interval '1 hour')), '{}') from (${hours}) x
+        where h <> all ($3::int[]) and ${which})`
+    await db.rows(
+      `update ingest.progress set seen = ${part('h > 12 and h % 10 <> 5')}, covered = ${part('h > 240 and h % 10 not in (3, 5)')},
+              lost = ${part('h > 240 and h % 10 = 5')} + ${part('h > 336 and h % 10 = 3')}, missing = ${part('h between 20 and 330 and h % 10 = 3')},
+              wanted = ${part('h in (100, 300, 340, 5000)')}
+       where series = $1`,
+      [series, iso(0), unread],
+    )
+  }
+
+  const known = async (series: string, from?: number) =>
+    (await db.store.windows(app, 'calls', from)).find(each => each.series === series)!
+
+  it.each([
+    ['all of which was given up that is past', []],
+    ['of which something has just passed unread', [345, 1_000, 1_001]],
+  ] as const)(
+    '%s: tells what lies in reach alone, and is planned as with all of it',
+    async (name, unread) => {
+      await years(name, unread)
+      const [all, near] = [await known(name), await known(name, since)]
+      const count = ({ covered, seen, lost, missing, wanted }: WindowProgress) =>
+        [covered, seen, lost, missing, wanted].flat().length
+      expect(count(all)).toBeGreaterThan(2_000)
+      expect(count(near)).toBeLessThan(150)
+      const facts = (told: WindowProgress) => ({
+        version: told.version,
+        backlogFrom: told.backlogFrom,
+        expired: expired(told, frame.lowerBound),
+        sets: [backlogOf, unsettled, neverRead, provisional, unserved].map(of => of(told, frame)),
+        plans: purposes.map(purpose => planWindow(rules, told, now, purpose)),
+      })
+      expect(facts(all).expired).toHaveLength(unread.length === 0 ? 0 : 2)
+      expect(facts(all).plans.filter(Boolean).length).toBeGreaterThan(2)
+      expect(facts(near)).toEqual(facts(all))
+      expect(await known(name)).toEqual(all)
+    },
+  )
 })

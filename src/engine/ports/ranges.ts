@@ -10,8 +10,11 @@ import type { CommitResult, PageCommit } from './store.ts'
 
 /** Progress over ranges of time, and the work queue. Every method throws StoreUnavailable. */
 export interface RangeStore {
-  /** How far each series of a window stream has come that is asked for. */
-  readonly windows: (app: string, stream: StreamName) => Promise<readonly WindowProgress[]>
+  /**
+   * How far each series of a window stream has come that is asked for. Where only what begins at `since` or later, Unix
+   * seconds, can be asked for, what is settled before it is all told as lost, and nothing else of that time is told.
+   */
+  readonly windows: (app: string, stream: StreamName, since?: number) => Promise<readonly WindowProgress[]>
   /**
    * Makes series of a window stream known; those that are known stay as they are. `backlogFrom` in Unix seconds. `step`:
    * how many seconds one value stands for, where one is promised for each. `passing`: they have no backlog before

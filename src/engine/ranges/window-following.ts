@@ -64,7 +64,9 @@ export class WindowFollowing {
       await store.beginWindows(fence, app.id, name, [''], rules.now() - details!.availableData)
     }
     await this.#make(settings.series, 'lasting')
-    const open = new Set((await store.windows(app.id, stream.name)).map(({ series }) => series))
+    const open = new Set(
+      (await store.windows(app.id, stream.name, rules.gone(1))).map(({ series }) => series),
+    )
     await this.#choose(open)
     for (const series of open) {
       if (!this.series.has(series)) await store.leaveWindows(fence, app.id, stream.name, series)

@@ -88,9 +88,10 @@ export class WindowSource implements WorkSource {
   }
 
   async #progressOfAll(): Promise<readonly WindowProgress[]> {
-    const { stream } = this.#source
+    const { stream, rules } = this.#source
     const { app, store } = this.#context
-    return (await store.windows(app.id, stream.name)).filter(({ series }) => this.#followed.has(series))
+    const known = await store.windows(app.id, stream.name, rules.gone(1))
+    return known.filter(({ series }) => this.#followed.has(series))
   }
 
   /** Whether something expired unread. */
@@ -296,7 +297,7 @@ export class WindowSource implements WorkSource {
   /** One step that can never be read must not keep the others from being read. */
   async #giveUp({ stream, series, range }: WindowReading, reason: LostRange['reason']): Promise<void> {
     const { app, store, log } = this.#context
-    const known = (await store.windows(app.id, stream.name)).find(each => each.series === series.key)
+    const known = (await this.#progressOfAll()).find(each => each.series === series.key)
     if (!known) return
     await store.commitWindow({
       ...{

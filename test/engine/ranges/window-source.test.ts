@@ -196,6 +196,26 @@ describe('a window at the end of the available data', () => {
   })
 })
 
+describe('a series of which much is known', () => {
+  it('is looked at as far back as it can be asked for, and no further', async () => {
+    const harness = makeHarness()
+    const { store } = harness
+    const looks: (number | undefined)[] = []
+    const windows = store.windows.bind(store)
+    store.windows = (app, stream, since) => {
+      looks.push(since === undefined ? since : nowOf(harness) - since)
+      return windows(app, stream, since)
+    }
+    await harness.source.begin()
+    await harness.work()
+    expect(looks.length).toBeGreaterThan(2)
+    for (const back of looks) {
+      expect(back).toBeGreaterThanOrEqual(limits.availableData)
+      expect(back).toBeLessThan(limits.availableData + 60)
+    }
+  })
+})
+
 describe('a series that nobody asks for any more', () => {
   it('is closed, and owes nothing', async () => {
     const harness = makeHarness()
