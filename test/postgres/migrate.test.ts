@@ -21,7 +21,7 @@ const names = [
   '0005-players',
   '0006-classes-and-completeness',
   '0007-jobs',
-  '0011-backlog-without-off',
+  '0008-backlog-without-off',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
