@@ -168,9 +168,9 @@ export function feedPause(failure: Failure | undefined, failures: number, chance
 }
 
 /**
- * Whether an answer came that nobody can read, or that a room is muted. One series may have such answers for itself;
- * where many of an app have them, a page of a maintenance, or of something in between, answers in the place of the
- * provider, or it is the app that is turned away.
+ * Whether an answer came that nobody can read, or that refuses the question, or says that a room is muted. One series may
+ * have such answers for itself; where many of an app have them in a row, a page of a maintenance, or of something in
+ * between, answers in the place of the provider, or it is the app that is turned away: not each question can be wrong.
  */
 export function isIncomprehensible(failure: Failure | undefined): boolean {
   return (
@@ -183,6 +183,7 @@ const incomprehensible: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'too_large',
   'unexpected_status',
   'unexpected_code',
+  'bad_request',
 ])
 
 /** How long all questions of an app wait after the n-th answer in a row, of many, that nobody can read, ms. */

@@ -87,6 +87,11 @@ describe('a provider in trouble', () => {
       expect((await school(50, room => room === 'r1', muted)).asked).toBeGreaterThan(2_500)
     })
 
+    it('is met alike where it refuses the questions of many rooms, or of one', async () => {
+      expect((await school(50, () => true, 'bad_request')).asked).toBeLessThanOrEqual(30)
+      expect((await school(50, room => room === 'r1', 'bad_request')).asked).toBeGreaterThan(2_500)
+    })
+
     it('pauses for nobody where few series have such answers', async () => {
       const { asked } = await school(50, room => /^r[0-6]$/.test(room))
       expect(asked).toBeGreaterThan(2_500)
