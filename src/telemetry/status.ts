@@ -8,8 +8,11 @@ import { type Facts, judge, type PauseOf, type Verdict, type VerdictState } from
 const maxAge = 2_000
 const timeout = 1_000
 
-/** How often the verdict is reached where nobody asks for it, ms. */
+/** How often the verdict is reached where nobody asks for it, ms; */
 const watchEvery = 10_000
+/** and with many streams at most so much longer for each of them, ms: to look at one takes about a hundredth of that. */
+const pauseOfStream = 4
+const longestPause = 60_000
 
 /** How it goes: the verdict, what this process saw, and what the database told last. */
 export interface Status extends Facts {
@@ -72,11 +75,12 @@ const levels = { well: 'info', starting: 'info', behind: 'warn', losing: 'error'
 export async function watchVerdict({ clock, log, status, told, signal }: VerdictWatch): Promise<void> {
   let last: VerdictState | undefined
   while (!signal.aborted) {
-    const { state, sentence } = (await status()).verdict
+    const { verdict, streams = [] } = await status()
+    const { state, sentence } = verdict
     told(state)
     if (state !== last) log[levels[state]]('how it goes has changed', { state, was: last, sentence })
     last = state
-    await clock.sleep(watchEvery, signal)
+    await clock.sleep(Math.min(Math.max(watchEvery, streams.length * pauseOfStream), longestPause), signal)
   }
 }
 

@@ -101,3 +101,19 @@ test('the log says when the verdict changes, and once', async () => {
   expect(told).toEqual(['well', 'well', 'stopped', 'stopped'])
   expect(lines).toEqual(['well', 'stopped'])
 })
+
+test('with ten thousand streams the verdict is reached every forty seconds', async () => {
+  const streams = Array.from({ length: 10_000 }, (_, n) => {
+    const counts = { open: 1, closed: 0, backlog: 0, lastCommit: null, oldestSeconds: null }
+    return { app: `a${n}`, stream: 'calls', ...counts }
+  })
+  const { clock, log, status } = setUp(async () => store({ streams }))
+  const end = new AbortController()
+  let looks = 0
+  const watching = watchVerdict({ clock, log, status, told: () => looks++, signal: end.signal })
+  await clock.advance(0)
+  for (let n = 0; n < 12; n++) await clock.advance(10_000)
+  end.abort()
+  await watching
+  expect(looks).toBe(4)
+})
