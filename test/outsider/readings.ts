@@ -19,6 +19,7 @@ export const questions = {
   tail: ['stays valid', 'refused after the end'],
   sequence: ['from 1', 'with holes', 'from 0', 'beyond 2^53', 'one row for all rooms'],
   eventExtra: ['none', 'ts and more'],
+  version: ['3', 'beyond 2^31'],
   // Fields of users in cmd 3 and 20 are not shown; arrays without users may be left out.
   user: ['full', 'role as a word', 'userUuid alone', 'without updateTime', 'without userUuid'],
   noUsers: ['[]', 'absent', 'null'],
@@ -58,6 +59,7 @@ export const questions = {
   searchMatches: ['start', 'overlap'],
   hasMore: ['pages that follow', 'false though pages follow', 'true on a short page'],
   ownPageSize: ['as asked', '3'],
+  repeatedSession: ['none', 'twice in an answer'],
   serverUsers: ['asked for', 'left out before paging', 'left out after paging'],
   pair: [
     '[ts, value]',

@@ -81,7 +81,9 @@ export function tellSessions(reading: Reading, call: Call, { params }: Question)
     .slice((number - 1) * size, number * size)
     .filter(isListed)
     .map(session => tellSession(reading, call, session))
-  return { total_size: listed.length, page_no: number, page_size: size, call_info: listed }
+  const again = reading.repeatedSession === 'none' || listed.length >= size ? [] : listed.slice(0, 1)
+  const all = [...listed, ...again]
+  return { total_size: all.length, page_no: number, page_size: size, call_info: all }
 }
 
 function tellSession(reading: Reading, { cname }: Call, session: Session): Told {

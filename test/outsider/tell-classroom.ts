@@ -26,7 +26,7 @@ export function tellEvents(reading: Reading, room: Room, index: number, act: num
     roomUuid: room.uuid,
     cmd: happening.cmd,
     sequence: sequenceOf(reading, index, place),
-    version: 3,
+    version: reading.version === '3' ? 3 : 20_240_115_001,
     data: tellHappening(reading, happening),
     ...(reading.eventExtra === 'none' ? {} : { ts: 1_700_000_000_000, appId: 'x', nested: { a: [1] } }),
   }))
