@@ -74,8 +74,6 @@ export interface Intent {
 /** An intent of which nobody knows how it ended. */
 export interface OpenIntent {
   readonly requestHash: string
-  /** Requests that were sent, or were about to be. */
-  readonly attempts: number
   /** How long ago it was first written down, ms. */
   readonly age: number
   /** How long ago the last attempt was about to be sent, ms. */

@@ -168,17 +168,16 @@ export class HttpTransport implements Transport {
     const verdict = await inTurns(classify(operation, arrival, timing.receivedAt, answer))
     const { answeredAt } = verdict
     if (answeredAt !== undefined) provider.clock.observe(answeredAt, startedAt, startedAt + timing.elapsed)
-    const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
-    if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing }
+    if (!verdict.ok) {
+      const trace = traceOf(id, arrival, errorBody(arrival))
+      return { ok: false, failure: { ...verdict.failure, trace }, timing }
+    }
     if (isUnframed(arrival)) this.#options.onUnframed?.(operation)
-    const { status, bytes } = arrival
+    const size = arrival.bytes.length
     const again = readAgain(operation, arrival, timing)
     return {
       ...{ ok: true, timing },
-      answer: {
-        ...{ body: verdict.body, status, answeredAt, trace, again },
-        ...{ size: bytes.length, fill: bytes.length / provider.bodyBytes },
-      },
+      answer: { body: verdict.body, answeredAt, size, fill: size / provider.bodyBytes, again },
     }
   }
 

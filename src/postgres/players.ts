@@ -9,7 +9,7 @@ import { bind, statement } from './statement.ts'
 
 const find = statement(
   'find_intent',
-  `select i.request_hash as "requestHash", i.attempts,
+  `select i.request_hash as "requestHash",
           extract(epoch from ingest.clock() - i.created_at)::double precision * 1000 as age,
           extract(epoch from ingest.clock() - i.updated_at)::double precision * 1000 as "lastAttempt"
    from ingest.intent i where i.app_id = :app and i.name = :name and i.state = 'open'`,

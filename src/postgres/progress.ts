@@ -31,8 +31,7 @@ const read = statement(
 
 const list = statement(
   'open_series',
-  `select p.series, extract(epoch from p.updated_at)::double precision * 1000 as updated_at,
-          ${lifeColumns},
+  `select p.series, ${lifeColumns},
           extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at, r.region
    from ingest.progress p ${lastRoom}
    where p.app_id = :app and p.stream = :stream and p.closed_at is null
@@ -203,8 +202,7 @@ interface LifeRow {
   readonly ended_at: number | null
 }
 
-type OpenRow = LifeRow &
-  Pick<OpenSeries, 'series' | 'region'> & { updated_at: number | null; last_event_at: number | null }
+type OpenRow = LifeRow & Pick<OpenSeries, 'series' | 'region'> & { last_event_at: number | null }
 
 function lifeOf({ incarnation, state_sequence, ended_at }: LifeRow): RoomLife | undefined {
   if (incarnation === null || state_sequence === null) return undefined
@@ -230,7 +228,6 @@ export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
       const rows = await query<OpenRow>(pool, bind(list, { app, stream }))
       return rows.map(row => ({
         series: decodeText(row.series),
-        updatedAt: row.updated_at,
         life: lifeOf(row),
         lastEventAt: row.last_event_at,
         region: row.region ?? null,

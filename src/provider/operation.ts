@@ -24,8 +24,6 @@ export interface Operation<Body extends z.ZodType = z.ZodType, Answer extends z.
   /** camelCase, unique within the family; `family.name` is how people call it. */
   readonly name: string
   readonly family: Family
-  /** Row of the contract's table of endpoints, where it numbers them. */
-  readonly number?: number
   readonly summary: string
   readonly method: Method
   /** Path with `{name}` where a path parameter goes. */

@@ -93,8 +93,7 @@ function replyOf(said: Reaction, clock: VirtualClock, at: number): Reply {
   if (typeof said === 'string')
     return { ok: false, failure: { kind: said, text: `it said ${said}`, trace }, timing }
   if ('kind' in said) return { ok: false, failure: said as Failure, timing }
-  const answer = { body: said, status: 200, answeredAt: undefined, size: 0, trace }
-  return { ok: true, answer, timing }
+  return { ok: true, answer: { body: said, answeredAt: undefined, size: 0 }, timing }
 }
 
 /** What a promise came to, moving the clock on while it waits. */

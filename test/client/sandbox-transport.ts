@@ -41,15 +41,11 @@ export function sandboxTransport(
           header: name => headers.get(name) ?? undefined,
         }
         const verdict = atOnce(classify(operation, arrival, clock.now()))
-        const trace = traceOf(id, arrival, verdict.ok ? verdict.body : errorBody(arrival))
-        if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, trace }, timing: timing() }
-        const answer = {
-          body: verdict.body,
-          status,
-          answeredAt: verdict.answeredAt,
-          size: bytes.length,
-          trace,
+        if (!verdict.ok) {
+          const trace = traceOf(id, arrival, errorBody(arrival))
+          return { ok: false, failure: { ...verdict.failure, trace }, timing: timing() }
         }
+        const answer = { body: verdict.body, answeredAt: verdict.answeredAt, size: bytes.length }
         return { ok: true, answer, timing: timing() }
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error

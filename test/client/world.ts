@@ -210,8 +210,7 @@ export class MemoryIntents implements IntentStore {
     const row = this.rows.get(`${app} ${name}`)
     if (row?.state !== 'open') return undefined
     const now = this.#clock.monotonic()
-    const { requestHash, attempts } = row
-    return { requestHash, attempts, age: now - row.at, lastAttempt: now - row.last }
+    return { requestHash: row.requestHash, age: now - row.at, lastAttempt: now - row.last }
   }
 
   attempt: IntentStore['attempt'] = async intent => {

@@ -86,7 +86,7 @@ export class FakeStore extends FakeRangeStore implements Store {
     return [...this.#series].flatMap(([key, { progress, closed }]) => {
       const [name, series] = key.split(' ')
       if (closed || name !== stream || series === undefined) return []
-      return [{ series, updatedAt: progress.version, life: progress.life, lastEventAt: null }]
+      return [{ series, life: progress.life, lastEventAt: null }]
     })
   }
 

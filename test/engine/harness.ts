@@ -72,7 +72,7 @@ class FakeTransport implements Transport {
     if ('kind' in said) return { ok: false, failure: said, timing }
     return {
       ok: true,
-      answer: { body: said, status: 200, answeredAt: undefined, size: this.size },
+      answer: { body: said, answeredAt: undefined, size: this.size },
       timing,
     }
   }

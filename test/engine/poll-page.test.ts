@@ -63,7 +63,7 @@ function pollOnce(
     admission: {
       discard: async () => {},
       send: async () => {
-        const answer = { body: JSON.parse(text), status: 200, answeredAt: undefined, size }
+        const answer = { body: JSON.parse(text), answeredAt: undefined, size }
         const again = async () => JSON.parse(text) as unknown
         const reply = { ok: true, answer: { ...answer, again }, timing } as const
         return { outcome: 'replied', reply, grant: undefined, release: () => released++ } as const

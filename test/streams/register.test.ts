@@ -21,8 +21,8 @@ it('each stream polls an operation of its own', () => {
 })
 
 it('each stream of rooms polls its operation of the contract, with the parameters that it takes', () => {
-  const numbers = ['app-events' as const, ...roomStreamNames].map(name => streams[name].operation.number)
-  expect(numbers).toEqual([10, 9, 17, 18, 5, 8])
+  const names = ['app-events' as const, ...roomStreamNames].map(name => streams[name].operation.name)
+  expect(names).toEqual(['appEvents', 'roomEvents', 'popupQuiz', 'poll', 'recordings', 'resources'])
   expect(streams['room-events'].request(null)).toEqual({})
   expect(streams['popup-quiz'].request('n7')).toEqual({ nextId: 'n7' })
   expect(streams.poll.request('n7')).toEqual({ nextId: 'n7' })

@@ -48,7 +48,6 @@ export interface RoomLife {
 /** A series as the schedule needs it. */
 export interface OpenSeries {
   readonly series: string
-  readonly updatedAt: number | null
   readonly life: RoomLife | undefined
   /** When the room last showed life. */
   readonly lastEventAt: number | null

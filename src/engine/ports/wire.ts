@@ -1,4 +1,4 @@
-import type { Failure, Trace } from '../../provider/errors.ts'
+import type { Failure } from '../../provider/errors.ts'
 import type { Family, RequestLine } from '../../provider/operation.ts'
 
 export interface Transport {
@@ -32,14 +32,12 @@ export type Reply =
 export interface Answer {
   /** The parsed body, checked against the operation's shape. Integers above 2^53 are bigint. Undefined where it is empty by contract. */
   readonly body: unknown
-  readonly status: number
   /** The provider's clock when it answered, ms since the epoch, where the answer has one. */
   readonly answeredAt: number | undefined
   /** Bytes of the body as it came. */
   readonly size: number
   /** Share that it takes of what an answer may weigh. */
   readonly fill?: number
-  readonly trace?: Trace
   /** The body once more, parsed from its bytes: they are far smaller than what is made of them. */
   readonly again?: () => Promise<unknown>
 }

@@ -9,7 +9,6 @@ export const roomStates = { notStarted: 0, started: 1, ended: 2, closed: 3 } as 
 export const kickUser = {
   ...ofClassroom,
   name: 'kickUser',
-  number: 1,
   summary: 'Puts a user out of a room',
   method: 'POST',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/users/{userUuid}/exit',
@@ -30,7 +29,6 @@ export const kickUser = {
 export const setRoomState = {
   ...ofClassroom,
   name: 'setRoomState',
-  number: 2,
   summary: 'Sets the state of a room: 0 not started, 1 started, 2 ended, 3 closed',
   method: 'PUT',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/states/{state}',

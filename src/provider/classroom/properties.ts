@@ -30,7 +30,6 @@ const extApp = { ...room, extAppUuid: identifier.describe('ID of the extension a
 export const updateRoomProperties = {
   ...ofClassroom,
   name: 'updateRoomProperties',
-  number: 11,
   summary: 'Sets custom properties of a room',
   method: 'PUT',
   path: ofRoom,
@@ -41,7 +40,6 @@ export const updateRoomProperties = {
 export const deleteRoomProperties = {
   ...ofClassroom,
   name: 'deleteRoomProperties',
-  number: 12,
   summary: 'Deletes custom properties of a room by name',
   method: 'DELETE',
   path: ofRoom,
@@ -52,7 +50,6 @@ export const deleteRoomProperties = {
 export const updateUserProperties = {
   ...ofClassroom,
   name: 'updateUserProperties',
-  number: 13,
   summary: 'Sets custom properties of a user in a room',
   method: 'PUT',
   path: ofUser,
@@ -63,7 +60,6 @@ export const updateUserProperties = {
 export const deleteUserProperties = {
   ...ofClassroom,
   name: 'deleteUserProperties',
-  number: 14,
   summary: 'Deletes custom properties of a user in a room by name',
   method: 'DELETE',
   path: ofUser,
@@ -74,7 +70,6 @@ export const deleteUserProperties = {
 export const updateExtAppProperties = {
   ...ofClassroom,
   name: 'updateExtAppProperties',
-  number: 15,
   summary: 'Sets custom properties of an extension app in a room, and switches it on or off',
   method: 'PUT',
   path: ofExtApp,
@@ -85,7 +80,6 @@ export const updateExtAppProperties = {
 export const deleteExtAppProperties = {
   ...ofClassroom,
   name: 'deleteExtAppProperties',
-  number: 16,
   summary: 'Deletes custom properties of an extension app in a room by name',
   method: 'DELETE',
   path: ofExtApp,

@@ -17,7 +17,6 @@ const statePath = '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records/states
 export const setRecordingState = {
   ...ofClassroom,
   name: 'setRecordingState',
-  number: 3,
   summary: 'Starts (1) or stops (0) the recording of a room',
   method: 'PUT',
   path: statePath,
@@ -41,7 +40,6 @@ export const setRecordingState = {
 export const updateRecordingConfig = {
   ...ofClassroom,
   name: 'updateRecordingConfig',
-  number: 4,
   summary: 'Replaces the configuration of a web recording while it runs',
   method: 'PUT',
   path: statePath,
@@ -86,7 +84,6 @@ export const recordings = {
   ...ofClassroom,
   ...listOf(RecordingItem, 'recordId'),
   name: 'recordings',
-  number: 5,
   summary: 'Lists the recordings of a room, at most 100 a batch',
   method: 'GET',
   path: '/{region}/edu/apps/{appId}/v2/rooms/{roomUuid}/records',

@@ -28,7 +28,6 @@ const path = '/{region}/edu/apps/{appId}/v1/rooms/{roomUuid}/resources'
 export const uploadResource = {
   ...ofClassroom,
   name: 'uploadResource',
-  number: 6,
   summary: 'Adds a public resource to a room, or replaces it',
   method: 'PUT',
   path: `${path}/{resourceUuid}`,
@@ -47,7 +46,6 @@ export const uploadResource = {
 export const deleteResources = {
   ...ofClassroom,
   name: 'deleteResources',
-  number: 7,
   summary: 'Deletes public resources of a room',
   method: 'DELETE',
   path,
@@ -64,7 +62,6 @@ export const resources = {
   ...ofClassroom,
   ...listOf(ResourceItem, 'resourceUuid'),
   name: 'resources',
-  number: 8,
   summary: 'Lists the public resources of a room, all at once',
   method: 'GET',
   path,

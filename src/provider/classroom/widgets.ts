@@ -56,7 +56,6 @@ const shared = {
 export const popupQuiz = {
   ...shared,
   name: 'popupQuiz',
-  number: 17,
   summary: 'Reads the data of the pop-up quizzes of a room in order',
   path: '/edu/apps/{appId}/v2/rooms/{roomUuid}/widgets/popupQuiz/sequences',
 } as const satisfies Operation
@@ -64,7 +63,6 @@ export const popupQuiz = {
 export const poll = {
   ...shared,
   name: 'poll',
-  number: 18,
   summary: 'Reads the data of the polls of a room in order',
   path: '/edu/apps/{appId}/v2/rooms/{roomUuid}/widgets/poll/sequences',
 } as const satisfies Operation

@@ -44,7 +44,7 @@ export function makeHarness(
       return { ok: false, failure: { kind: said, text: said, body: new Uint8Array(9) }, timing }
     return {
       ok: true,
-      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
+      answer: { body: said, answeredAt: undefined, size: 0 },
       timing,
     }
   }

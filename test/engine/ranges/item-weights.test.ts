@@ -26,7 +26,7 @@ function makeHarness() {
     const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     if (fill > 1) return { ok: false, failure: { kind: 'too_large', text: '' }, timing }
     const body = { code: 200, metrics: [] }
-    return { ok: true, answer: { body, status: 200, answeredAt: undefined, size: 0, fill }, timing }
+    return { ok: true, answer: { body, answeredAt: undefined, size: 0, fill }, timing }
   }
   const context = {
     ...harness,

@@ -45,7 +45,7 @@ async function drained(load: number, backlog: number) {
     const timing = { receivedAt: harness.clock.now(), elapsed: 0 }
     return {
       ok: true,
-      answer: { body: { code: 200, ...body }, status: 200, answeredAt: undefined, size: 0 },
+      answer: { body: { code: 200, ...body }, answeredAt: undefined, size: 0 },
       timing,
     }
   }

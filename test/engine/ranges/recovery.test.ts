@@ -65,7 +65,7 @@ function startApp(
     const series = new URL(target, 'http://provider').searchParams.get('cname')
     const kind = answers({ group: operation.limitGroup, series })
     if (kind) return { ok: false, failure: { kind, text: kind }, timing }
-    return { ok: true, answer: { body: { items: [] }, status: 200, answeredAt: undefined, size: 0 }, timing }
+    return { ok: true, answer: { body: { items: [] }, answeredAt: undefined, size: 0 }, timing }
   }
   const controller = new AbortController()
   const running = new RunningApp({

@@ -41,7 +41,7 @@ async function refusals(streams: readonly WindowStream[]): Promise<readonly numb
       refused.set(operation.limitGroup, refused.get(operation.limitGroup)! + 1)
       return { ok: false, failure: { kind: 'time_range_limit', text: 'too far back' }, timing }
     }
-    return { ok: true, answer: { body: { items: [] }, status: 200, answeredAt: undefined, size: 0 }, timing }
+    return { ok: true, answer: { body: { items: [] }, answeredAt: undefined, size: 0 }, timing }
   }
   const controller = new AbortController()
   const running = new RunningApp({

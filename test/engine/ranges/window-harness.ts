@@ -61,7 +61,7 @@ export function makeHarness(
     if (typeof said === 'string') return { ok: false, failure: { kind: said, text: said }, timing }
     return {
       ok: true,
-      answer: { body: said, status: 200, answeredAt: undefined, size: 0 },
+      answer: { body: said, answeredAt: undefined, size: 0 },
       timing,
     }
   }
