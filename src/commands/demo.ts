@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Difference, Summary, TruthLine } from '../../sandbox/src/index.ts'
 import { systemClock } from '../clock/system.ts'
 import { connect } from '../postgres/connect.ts'
+import { type Family, families } from '../provider/operation.ts'
 import { createLog } from '../telemetry/log.ts'
 import { countOf } from '../telemetry/wording.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
@@ -18,7 +19,7 @@ import {
   type Screen,
   summaryLines,
 } from './demo/screen.ts'
-import { demoConfig, freshDatabase, type Service, services, type World } from './demo/setting.ts'
+import { demoConfig, freshDatabase, type World } from './demo/setting.ts'
 import { type Daemon, startDaemon } from './run.ts'
 import { loadEmbeddedPostgres, loadSandbox } from './wiring/installation.ts'
 
@@ -30,7 +31,7 @@ interface DemoOptions {
   readonly seed: number
   readonly dataDir: string
   /** The services that are drained; all of them where it is absent. */
-  readonly only?: readonly Service[]
+  readonly only?: readonly Family[]
 }
 
 /**
@@ -106,7 +107,7 @@ export async function demo(options: DemoOptions): Promise<void> {
 }
 
 /** Call analytics counts in real time, so it is drained only where the world runs at the speed of the clock. */
-function servicesOf({ speed, only = services }: DemoOptions) {
+function servicesOf({ speed, only = families }: DemoOptions) {
   const chosen = new Set(only.filter(service => service !== 'analytics' || speed === 1))
   if (chosen.size === 0) throw new CommandError('call analytics needs --speed 1', exitUsage)
   return chosen

@@ -1,4 +1,4 @@
-import type { AppConfig, Config } from './config.ts'
+import type { Config } from './config.ts'
 import { Secret } from './secret.ts'
 
 /** What differs between the configuration that a daemon runs with and another one. */
@@ -38,7 +38,7 @@ export function changesBetween(before: Config, after: Config): Changes {
   }
 }
 
-function byId({ apps }: Config): ReadonlyMap<string, AppConfig> {
+export function byId<A extends { readonly id: string }>({ apps }: { readonly apps: readonly A[] }) {
   return new Map(apps.map(app => [app.id, app]))
 }
 

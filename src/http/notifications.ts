@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import {
+  type Delivery,
   type Log,
   type Meter,
   type NotificationStore,
@@ -41,14 +42,6 @@ export interface NotificationHandlerOptions {
     readonly notification: (app: string | undefined, outcome: NotificationOutcome) => void
   }
   readonly log: Log
-}
-
-/** A notification as it arrived. */
-export interface Delivery {
-  /** App that the address names. */
-  readonly app: string | undefined
-  readonly header: (name: string) => string | undefined
-  readonly body: Uint8Array
 }
 
 /** Takes a notification and answers the HTTP status and a word for whoever sent it. Never throws. */

@@ -10,17 +10,17 @@ export interface PacedBudget {
   readonly series: number
 }
 
-/** What the ledger says of a budget. */
-interface Spending {
+/** How much of the longest window of a limit group is used. */
+export interface BudgetState {
   /** Requests that still count. */
   readonly used: number
   /** In how many ms the oldest of them stops counting; null when there is none. */
   readonly freesIn: number | null
-  /** Requests, of whoever shares the budget, in the last ms that `lookBack` says. */
+  /** Requests debited, by whoever, in the last ms that were asked for, as `lookBack` says. */
   readonly recent: number
-  /** Requests that were ever debited. */
+  /** Requests that were ever debited; they are numbered without gaps. */
   readonly total: number
-  /** Ms since the last of them; null when there is none. */
+  /** Ms since the last of them, by whoever; null when there is none. */
   readonly sinceLast: number | null
 }
 
@@ -99,7 +99,7 @@ export function lookBack(budget: PacedBudget): number {
 export function measurePace(
   budget: PacedBudget,
   pace: Pace | undefined,
-  spending: Spending,
+  spending: BudgetState,
   now: number,
 ): Pace {
   const { recent, total } = spending
@@ -122,19 +122,19 @@ export function measurePace(
  * that no less is there in any process. Otherwise the buckets of two processes would each keep their own beginning, and
  * the one that is ahead would have every request.
  */
-function filledSinceLast(budget: PacedBudget, spending: Spending, within: number): number {
+function filledSinceLast(budget: PacedBudget, spending: BudgetState, within: number): number {
   const since = Math.max(0, Math.min(spending.sinceLast ?? 0, within))
   return since * fillRate(budget, spending) * (1 - SPARE_SHARE)
 }
 
 /** In how many ms a request for this purpose may be sent; 0 is now. Measure again after it. */
-export function waitFor(budget: PacedBudget, pace: Pace, spending: Spending, purpose: Purpose): number {
+export function waitFor(budget: PacedBudget, pace: Pace, spending: BudgetState, purpose: Purpose): number {
   const left = budget.requests - spending.used - leftAtLast(budget, purpose)
   const untilFree = left >= 1 ? 0 : (spending.freesIn ?? 0)
   return Math.max(untilFree, untilFilled(budget, pace, spending, purpose))
 }
 
-function untilFilled(budget: PacedBudget, pace: Pace, spending: Spending, purpose: Purpose): number {
+function untilFilled(budget: PacedBudget, pace: Pace, spending: BudgetState, purpose: Purpose): number {
   const common = untilOne(pace.common, fillRate(budget, spending) * (1 - SPARE_SHARE))
   switch (purpose) {
     case 'repair':
@@ -164,7 +164,7 @@ function drain(common: number, spare: number, requests: number): Pick<Pace, 'com
  * the oldest request stops counting, so that what was spent in one go is missing everywhere a little instead of
  * at the end altogether. The request that becomes free then is ready to be sent at that moment.
  */
-function fillRate({ requests, window }: PacedBudget, { used, freesIn }: Spending): number {
+function fillRate({ requests, window }: PacedBudget, { used, freesIn }: BudgetState): number {
   const even = requests / window
   if (freesIn === null) return even
   const left = requests - used - Math.floor(requests * LEFT_BY_PACE)
@@ -172,7 +172,7 @@ function fillRate({ requests, window }: PacedBudget, { used, freesIn }: Spending
 }
 
 /** The rate at which the buckets fill, as a share of the even one. */
-function slowness(budget: PacedBudget, spending: Spending): number {
+function slowness(budget: PacedBudget, spending: BudgetState): number {
   return (fillRate(budget, spending) * budget.window) / budget.requests
 }
 

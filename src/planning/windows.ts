@@ -178,19 +178,13 @@ function oldestWindow(rules: WindowRules, frame: Frame, limit: number, targets: 
   return { from, to: ceilTo(last.to, rules.step) }
 }
 
-/** Part of a call to ask for, Unix seconds; both ends are included. */
-export interface Slice {
-  readonly from: number
-  readonly to: number
-}
-
 /**
- * A call from `from` to `to` (Unix seconds) in as few questions as the span allows: each is shorter than `span`,
- * and begins in the second in which the one before ends, so that nothing is left out whether or not a provider
- * counts the end in. They lie on a grid from the start of the call, so a call that has grown keeps its first
- * slices. A call that ends before it starts is asked for at its first second.
+ * A call from `from` to `to` (Unix seconds, both included) in as few questions as the span allows: each is shorter
+ * than it, and begins in the second in which the one before ends, so that nothing is left out whether or not a
+ * provider counts the end in. They lie on a grid from the start of the call, so a call that has grown keeps its
+ * first slices. A call that ends before it starts is asked for at its first second.
  */
-export function slices({ from, to }: Slice, timeFrame: number): readonly Slice[] {
+export function slices({ from, to }: Range, timeFrame: number): readonly Range[] {
   const length = sliceLength(timeFrame)
   const count = Math.max(1, Math.ceil((to - from) / length))
   return Array.from({ length: count }, (_, i) => ({
@@ -208,7 +202,7 @@ export function closedSlices(
   rules: RangeLimits,
   now: number,
   share: number,
-): readonly Slice[] {
+): readonly Range[] {
   const { availableData, timeFrame, dataDelay } = rules
   const length = sliceLength(timeFrame)
   const ended = Math.ceil((now - dataDelay - start) / length) - 1

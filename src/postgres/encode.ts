@@ -1,3 +1,5 @@
+import type { Json } from '../tables/json.ts'
+
 /** Escapes what Postgres refuses: NUL, lone surrogates, and the escape character itself. */
 const ESCAPE = '\\u001a'
 
@@ -25,6 +27,11 @@ function escaped(text: string): string {
 /** Reads what encodeJson wrote, to the last digit and character. */
 export function decodeJson(text: string): unknown {
   return JSON.parse(text, revive)
+}
+
+/** The same of a column that may be null. */
+export function decodeColumn(text: string | null): Json {
+  return text === null ? null : (decodeJson(text) as Json)
 }
 
 /** Escapes a text that is bound as it is; encodeJson does the same to texts inside a value. */

@@ -1,10 +1,9 @@
 import type pg from 'pg'
 import type { Fence, OpenSeries, Progress, RoomLife, Store, WantedRoom } from '../engine/ports.ts'
 import { roomStreamsOf } from '../streams/stream.ts'
-import type { Json } from '../tables/json.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
-import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
+import { decodeColumn, decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
 import { owned } from './gaps.ts'
 import { bind, statement } from './statement.ts'
 
@@ -189,7 +188,7 @@ function progressOf({ version, cursor, stream_state, certain, wanted, ...room }:
   return {
     version,
     cursor: cursor === null ? null : decodeText(cursor),
-    streamState: stream_state === null ? null : (decodeJson(stream_state) as Json),
+    streamState: decodeColumn(stream_state),
     certain,
     wanted,
     life: lifeOf(room),

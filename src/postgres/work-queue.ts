@@ -1,9 +1,8 @@
 import type pg from 'pg'
 import type { BacklogItems, Fence, OpenItem, Store } from '../engine/ports.ts'
-import type { Json } from '../tables/json.ts'
 import { worked, workValues } from './commit/ctes.ts'
 import { query } from './connect.ts'
-import { decodeJson, decodeText, encodeText } from './encode.ts'
+import { decodeColumn, decodeText, encodeText } from './encode.ts'
 import { owned } from './gaps.ts'
 import { bind, statement } from './statement.ts'
 
@@ -166,10 +165,6 @@ interface Demand extends pg.QueryResultRow {
   readonly backlog: readonly (readonly [from: number, sessions: number, metrics: number])[]
 }
 
-function json(text: string | null): Json {
-  return text === null ? null : (decodeJson(text) as Json)
-}
-
 function named(fence: Fence, app: string, { stream, key, part, version }: OpenItem) {
   return { ...fence, app, stream, item: encodeText(key), part: encodeText(part), version }
 }
@@ -189,7 +184,7 @@ export function itemStore(pool: pg.Pool) {
       return rows.map(row => ({
         ...row,
         ...{ key: decodeText(row.key), part: decodeText(row.part) },
-        ...{ ask: json(row.ask), streamState: json(row.streamState) },
+        ...{ ask: decodeColumn(row.ask), streamState: decodeColumn(row.streamState) },
       }))
     },
     itemDueIn: async (app, stream, { after, before }, ago) => {

@@ -5,6 +5,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Present and not null: the provider uses both to leave a field out. */
+export function isSaid<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null
+}
+
 /** A longer text is no number. */
 const longestNumber = 64
 

@@ -7,7 +7,8 @@ import type { LimitsByPlan } from './limits.ts'
  * One operation of the provider's contract as data: everything that is needed to build a request, check it
  * before it is sent, and read the answer. Nothing here sends anything.
  */
-export type Family = 'classroom' | 'analytics' | 'players'
+export const families = ['classroom', 'analytics', 'players'] as const
+export type Family = (typeof families)[number]
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 export interface BusinessError {

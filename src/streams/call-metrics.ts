@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { pieces } from '../planning/pieces.ts'
 import { CallMetricsAnswer, maxima, callMetrics as operation } from '../provider/analytics/index.ts'
 import { sessionSeries } from '../tables/analytics.ts'
 import { halveTime } from './calls/call-work.ts'
@@ -72,9 +73,9 @@ function split(item: WorkItem): readonly WorkItem[] | undefined {
 }
 
 function divide(item: WorkItem, most: number): readonly WorkItem[] {
-  const sids = sidsOf(item)
-  return Array.from({ length: Math.ceil(sids.length / most) }, (_, n) => {
-    const some = sids.slice(n * most, (n + 1) * most)
-    return { ...item, part: `${item.part}.${n + 1}`, ask: { sids: some } }
-  })
+  return pieces(sidsOf(item), most).map((sids, n) => ({
+    ...item,
+    part: `${item.part}.${n + 1}`,
+    ask: { sids },
+  }))
 }

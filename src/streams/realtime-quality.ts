@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { pieces } from '../planning/pieces.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import { maxima, realtimeQuality as operation, qualityMetrics, word } from '../provider/analytics/index.ts'
 import { listOf, section } from '../settings/leaf.ts'
@@ -63,7 +64,7 @@ export const realtimeQuality = valueStream({
 function seriesOf(
   settings: Omit<Settings, 'channels'> & { readonly channels: readonly string[] },
 ): readonly WindowSeries[] {
-  const batches = batchesOf([...new Set(settings.uids)].toSorted())
+  const batches = pieces([...new Set(settings.uids)].toSorted(), maxima.uids).map(some => some.join())
   const places = settings.usersOf === 'project' ? [''] : settings.channels
   return distinct([
     ...realtimeSeries(settings),
@@ -73,12 +74,6 @@ function seriesOf(
       ),
     ),
   ])
-}
-
-function batchesOf(uids: readonly string[]): readonly string[] {
-  return Array.from({ length: Math.ceil(uids.length / maxima.uids) }, (_, n) => {
-    return uids.slice(n * maxima.uids, (n + 1) * maxima.uids).join()
-  })
 }
 
 const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })

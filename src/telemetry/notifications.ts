@@ -1,16 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { type Clock, within } from '../clock/clock.ts'
+import type { Delivery } from '../engine/ports.ts'
 import { type ListenerOptions, type RunningServer, say, startListener } from './listener.ts'
 
 /** Takes what the provider posts to /notifications. */
 export interface Notifications {
   /** Judges one body that arrived whole. */
-  readonly take: (delivery: {
-    /** What the address says with ?app=. */
-    readonly app: string | undefined
-    readonly header: (name: string) => string | undefined
-    readonly body: Uint8Array
-  }) => Promise<{ readonly status: number; readonly text: string }>
+  readonly take: (delivery: Delivery) => Promise<{ readonly status: number; readonly text: string }>
   /** Counts a body that was not read. */
   readonly turnAway: (why: TurnedAway) => void
 }

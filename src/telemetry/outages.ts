@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { PageOutcome, StreamLabels } from '../engine/ports.ts'
 import type { FailureKind } from '../provider/errors.ts'
-import type { Family } from '../provider/operation.ts'
+import { type Family, families } from '../provider/operation.ts'
 import type { ProviderStatus, StreamReading } from './process-status.ts'
 import { isFault } from './wording.ts'
 
@@ -35,7 +35,7 @@ export class Outages {
   }
 
   providersOf(app: string): readonly ProviderStatus[] {
-    return (['classroom', 'analytics', 'players'] as const).flatMap(family => {
+    return families.flatMap(family => {
       const course = this.#providers.get(keyOf([app, family]))
       if (!course) return []
       const { workedAt, failing } = course

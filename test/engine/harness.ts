@@ -1,6 +1,5 @@
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import type {
-  BudgetState,
   Fence,
   Grant,
   Ledger,
@@ -13,6 +12,7 @@ import type {
 } from '../../src/engine/ports.ts'
 import type { Shortage } from '../../src/engine/ranges/shortage.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
+import type { BudgetState } from '../../src/planning/pacing.ts'
 import type { RangeLimits } from '../../src/planning/windows.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'

@@ -12,8 +12,9 @@ import { parseArgs } from 'node:util'
 import { compareWith } from '../../sandbox/src/compare.ts'
 import { openDemoWorld } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
-import { services, type World } from '../../src/commands/demo/setting.ts'
+import type { World } from '../../src/commands/demo/setting.ts'
 import { connect } from '../../src/postgres/connect.ts'
+import { families } from '../../src/provider/operation.ts'
 import { parseDuration } from '../../src/settings/values.ts'
 import { type Cell, obstacle } from '../container/cell.ts'
 import { execForm, readDockerfile, stageOf } from '../container/dockerfile.ts'
@@ -55,7 +56,7 @@ async function soak(length: number, seed: number): Promise<void> {
   stack.defer(server.stop)
   const world: World = {
     ...openDemoWorld(systemClock, { speed: 1, seed }),
-    services: new Set(services),
+    services: new Set(families),
   }
   const trial = await openTrial({ set: 'production', sandbox: world.sandbox, server: server.url })
   stack.defer(trial.close)

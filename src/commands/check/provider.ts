@@ -4,6 +4,7 @@ import type { AppClient } from '../../client/types.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import { allowanceOf } from '../../config/limits.ts'
+import { pieces } from '../../planning/pieces.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
 import { classroomCodes, type Region } from '../../provider/classroom/index.ts'
 import type { FailureKind } from '../../provider/errors.ts'
@@ -43,8 +44,7 @@ export async function checkProvider(config: Config, canCount: boolean): Promise<
   const findings: Finding[] = []
   try {
     for (const questions of [classrooms(config), callAnalytics(config), cloudPlayers(config)]) {
-      for (let start = 0; start < questions.length; start += together) {
-        const asked = questions.slice(start, start + together)
+      for (const asked of pieces(questions, together)) {
         findings.push(...(await Promise.all(asked.map(question => check(client, question, canCount)))))
       }
     }

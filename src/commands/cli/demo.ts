@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { plans } from '../../provider/limits.ts'
+import { families } from '../../provider/operation.ts'
 import { durationOption, portOption, repeatedOption, seedFlag, speedFlag, urlOption } from './options.ts'
 
 export function addDemo(program: Command): void {
@@ -12,11 +13,7 @@ export function addDemo(program: Command): void {
     .option('--json', 'print one line of JSON at the end, and nothing else')
     .addOption(speedFlag(1))
     .addOption(seedFlag())
-    .addOption(
-      new Option('--only <service...>', 'drain these services alone').choices([
-        ...['classroom', 'analytics', 'players'],
-      ]),
-    )
+    .addOption(new Option('--only <service...>', 'drain these services alone').choices(families))
     .option('--data-dir <folder>', 'where the embedded Postgres and the log live', '.penstock')
     .addHelpText(
       'after',

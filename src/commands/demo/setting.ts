@@ -4,18 +4,16 @@ import { readConfig } from '../../config/load.ts'
 import { connect } from '../../postgres/connect.ts'
 import { migrateUp } from '../../postgres/migrate.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
+import type { Family } from '../../provider/operation.ts'
 import { streams } from '../../streams/index.ts'
 import type { Stream } from '../../streams/stream.ts'
 import { qualityInsight, qualityRealtime, usageInsight, usageRealtime } from '../../tables/analytics.ts'
 import { widgetEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 
-export const services = ['classroom', 'analytics', 'players'] as const
-export type Service = (typeof services)[number]
-
 /** What the sandbox plays, and what is drained of it. */
 export interface World extends DemoWorld {
-  readonly services: ReadonlySet<Service>
+  readonly services: ReadonlySet<Family>
 }
 
 /**

@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import type pg from 'pg'
 import type { Clock, Random } from '../../clock/clock.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
+import { byId } from '../../config/changes.ts'
 import { type Config, knownSecrets } from '../../config/config.ts'
 import { type AnswerRoom, createLoad, MOST_ROOM } from '../../engine/admission/load.ts'
 import { createQueue, type Queue } from '../../engine/admission/queue.ts'
@@ -121,10 +122,6 @@ class Current {
   secrets(): readonly string[] {
     return [...this.#former, ...knownSecrets(this.#config)]
   }
-}
-
-function byId({ apps }: EngineSettings): ReadonlyMap<string, AppSettings> {
-  return new Map(apps.map(app => [app.id, app]))
 }
 
 function thisMachine(): Machine {

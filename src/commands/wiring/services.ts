@@ -11,7 +11,7 @@ import {
 import type { Agency } from '../../http/exchange.ts'
 import type { AppSigner } from '../../http/notifications.ts'
 import { HttpTransport, type ProviderSettings } from '../../http/transport.ts'
-import type { Family, Operation } from '../../provider/operation.ts'
+import { type Family, families, type Operation } from '../../provider/operation.ts'
 import { version } from './installation.ts'
 
 /** What is read from outside is read again at this age at the latest; a token lasts a day at most. */
@@ -53,8 +53,6 @@ function providersOf({ provider }: Config): Readonly<Partial<Record<Family, Prov
   })
   return Object.fromEntries(configured)
 }
-
-const families = ['classroom', 'analytics', 'players'] as const
 
 /** How the transport authenticates each app. Reads all but tokens now; throws SecretError. */
 export async function credentialsOf({ provider, apps }: Config, clock: Clock): Promise<Credentials> {

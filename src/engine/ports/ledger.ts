@@ -1,3 +1,4 @@
+import type { BudgetState } from '../../planning/pacing.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import type { Rate } from '../../provider/limits.ts'
 
@@ -63,20 +64,6 @@ export function regionalScope(app: string, region: string): string {
 export interface ClockBounds {
   readonly floor: number
   readonly ceiling: number
-}
-
-/** How much of the longest window of a limit group is used. */
-export interface BudgetState {
-  /** Requests that still count. */
-  readonly used: number
-  /** In how many ms the oldest of them stops counting; null when there is none. */
-  readonly freesIn: number | null
-  /** Requests debited in the last `recent` ms that was asked for. */
-  readonly recent: number
-  /** Requests that were ever debited; they are numbered without gaps. */
-  readonly total: number
-  /** Ms since the last of them, by whoever; null when there is none. */
-  readonly sinceLast: number | null
 }
 
 export interface Grant {

@@ -1,12 +1,11 @@
 import type { Coverage } from '../../planning/coverage.ts'
 import type { LiveChannel } from '../../planning/live-channels.ts'
 import type { Range, Ranges } from '../../planning/ranges.ts'
-import type { Reject, WorkItem } from '../../streams/page.ts'
+import type { WorkItem } from '../../streams/page.ts'
 import type { StreamName } from '../../streams/stream.ts'
-import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
-import type { Fence, Grant } from './ledger.ts'
-import type { CommitResult, PageCommit } from './store.ts'
+import type { Fence } from './ledger.ts'
+import type { Commit, CommitResult, PageCommit } from './store.ts'
 
 /** Progress over ranges of time, and the work queue. Every method throws StoreUnavailable. */
 export interface RangeStore {
@@ -133,11 +132,9 @@ export interface WindowProgress extends Coverage {
 }
 
 /** One page of a window, in one statement. */
-export interface WindowCommit {
-  readonly app: string
+export interface WindowCommit extends Commit {
   readonly stream: StreamName
   readonly series: string
-  readonly fence: Fence
   readonly version: number
   /** Becomes final with this page; empty before the last page of a window. */
   readonly covers: Ranges
@@ -147,10 +144,7 @@ export interface WindowCommit {
   readonly misses: Ranges
   /** Given up with this page, and why. */
   readonly loses: readonly LostRange[]
-  readonly rows: RowSet
-  readonly rejects: readonly Reject[]
   readonly work: readonly WorkItem[]
-  readonly settles?: Grant
 }
 
 export interface LostRange extends Range {
@@ -173,19 +167,14 @@ export interface OpenItem extends WorkItem {
 }
 
 /** One page of a work item, in one statement. */
-export interface ItemCommit {
-  readonly app: string
-  readonly fence: Fence
+export interface ItemCommit extends Commit {
   readonly item: OpenItem
   /** Null when there is none: then the item is done, unless something of it was set aside. */
   readonly nextPage: number | null
   readonly streamState: Json
-  readonly rows: RowSet
-  readonly rejects: readonly Reject[]
   /** An item of which something was set aside is not asked for again for so long, ms. */
   readonly again: number
   readonly work: readonly WorkItem[]
-  readonly settles?: Grant
 }
 
 /** Which work items may be asked for now, Unix seconds: as the plan has it, both bounds strict. */

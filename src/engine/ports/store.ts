@@ -55,13 +55,21 @@ export interface OpenSeries {
   readonly region?: string | null
 }
 
-export interface PageCommit {
+/** What every page brings into the store. */
+export interface Commit {
   readonly app: string
+  readonly fence: Fence
+  readonly rows: RowSet
+  readonly rejects: readonly Reject[]
+  /** Debit that this page settles, where the operation is debited durably. */
+  readonly settles?: Grant
+}
+
+export interface PageCommit extends Commit {
   /** Where it was asked for; the app's own unless told. */
   readonly region?: string
   readonly stream: StreamName
   readonly series: string
-  readonly fence: Fence
   /** Version that was read; the commit is void if it is no longer the stored one. */
   readonly version: number
   readonly cursor: string | null
@@ -70,13 +78,9 @@ export interface PageCommit {
   readonly caughtUp: boolean
   readonly source: 'feed' | 'log' | 'list'
   readonly room: RoomScope
-  readonly rows: RowSet
-  readonly rejects: readonly Reject[]
   readonly holes?: readonly Hole[]
   /** The page proves nothing of its room, not even that it is still there. */
   readonly isUndecided?: true
-  /** Debit that this page settles, where the operation is debited durably. */
-  readonly settles?: Grant
 }
 
 /** Postgres refused what a page holds; `code` is the SQLSTATE, `statement` the name of what failed. Nothing was written. */
@@ -226,6 +230,14 @@ export interface PlayerNotice {
   readonly notifiedAt: number | null
   /** Without its secrets. */
   readonly payload: Json
+}
+
+/** A notification as it arrived. */
+export interface Delivery {
+  /** App that the address names with ?app=. */
+  readonly app: string | undefined
+  readonly header: (name: string) => string | undefined
+  readonly body: Uint8Array
 }
 
 export interface NotificationStore {

@@ -1,7 +1,7 @@
 import type { Json } from '../../tables/json.ts'
-import { decodeJson } from '../encode.ts'
+import { decodeColumn } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
-import { type Ask, atPlace, type Incarnation, placeValues } from './session.ts'
+import { type Ask, atPlace, type Incarnation, ms, placeValues } from './session.ts'
 
 /** An event as it is kept raw. Times are ms since the epoch. */
 export interface StoredEvent {
@@ -28,8 +28,6 @@ export interface StoredItem {
 }
 
 const batch = 500
-
-const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::double precision`
 
 const listEvents = statement(
   'replay_events',
@@ -60,7 +58,11 @@ export async function* readEvents(ask: Ask, place: Incarnation): AsyncGenerator<
   )) {
     yield rows.map(({ sequence, data, extra, ...row }) => ({
       ...row,
-      ...{ sequence: decode(sequence) as number | bigint, data: decode(data), extra: decode(extra) },
+      ...{
+        sequence: decodeColumn(sequence) as number | bigint,
+        data: decodeColumn(data),
+        extra: decodeColumn(extra),
+      },
     }))
   }
 }
@@ -75,7 +77,7 @@ export async function* readItems(
   for await (const rows of pages<ItemRow>(ask, listItems, values, row => row.position!)) {
     yield rows.map(({ position, data, ...row }) => ({
       ...row,
-      ...{ position: decode(position) as number | bigint, data: decode(data) },
+      ...{ position: decodeColumn(position) as number | bigint, data: decodeColumn(data) },
     }))
   }
 }
@@ -94,8 +96,4 @@ async function* pages<Row extends object>(
     if (!last || rows.length < batch) return
     after = placeOf(last)
   }
-}
-
-function decode(text: string | null): Json {
-  return text === null ? null : (decodeJson(text) as Json)
 }

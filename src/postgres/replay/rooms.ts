@@ -1,9 +1,9 @@
 import { room, roomEvent, widgetEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 import { isoTime } from '../../tables/json.ts'
-import { decodeJson, decodeText } from '../encode.ts'
+import { decodeColumn, decodeText } from '../encode.ts'
 import { bind, type Statement, statement } from '../statement.ts'
-import { type Ask, atPlace, type Incarnation, placeValues } from './session.ts'
+import { type Ask, atPlace, type Incarnation, ms, placeValues } from './session.ts'
 
 /** What events tell of a room themselves, as it is stored. Times are ms since the epoch. */
 export interface StoredRoom {
@@ -64,8 +64,6 @@ export async function countRooms(ask: Ask, apps: readonly string[]): Promise<num
   return row!.rooms
 }
 
-const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::double precision`
-
 const readStored = statement(
   'replay_room',
   `select r.state, r.state_sequence::text, ${ms('r.started_at')} as started_at, ${ms('r.ended_at')} as ended_at
@@ -78,7 +76,7 @@ export async function readRoom(ask: Ask, place: Incarnation): Promise<StoredRoom
   const [row] = await ask<StoredRow>(bind(readStored, placeValues(place)))
   if (!row) return undefined
   const { state_sequence: sequence } = row
-  return { ...row, state_sequence: sequence === null ? null : (decodeJson(sequence) as number | bigint) }
+  return { ...row, state_sequence: decodeColumn(sequence) as number | bigint | null }
 }
 
 const bound: Readonly<Record<RoomColumn, string>> = {

@@ -94,6 +94,9 @@ export function placeValues({ app, room, incarnation }: Incarnation) {
 /** Columns that the key of every table in a room begins with. */
 export const placeColumns = ['app_id', 'room_uuid', 'incarnation'] as const
 
+/** A moment as ms since the epoch. */
+export const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::double precision`
+
 /** Restricts a table to one incarnation of a room; `t` is its name in the statement. */
 export function atPlace(t: string): string {
   return `${t}.app_id = :app and ${t}.room_uuid = :room and ${t}.incarnation = :incarnation`

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fits, isObject, readNumber } from '../fits.ts'
+import { fits, isObject, isSaid, readNumber } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
 import { number, open } from './fields.ts'
 
@@ -174,10 +174,6 @@ function isVoid(value: unknown): boolean {
 
 function isAboveNone(count: unknown): boolean {
   return isSaid(count) && Number(count) > 0
-}
-
-function isSaid<T>(value: T): value is NonNullable<T> {
-  return value !== undefined && value !== null
 }
 
 /** Empty and null ask for the first batch, so neither can be where the next one begins, null written out no more than null. */

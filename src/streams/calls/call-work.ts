@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { closedSlices, type RangeLimits, type Slice, slices } from '../../planning/windows.ts'
+import { pieces } from '../../planning/pieces.ts'
+import type { Range } from '../../planning/ranges.ts'
+import { closedSlices, type RangeLimits, slices } from '../../planning/windows.ts'
 import { type CallItem, maxima } from '../../provider/analytics/index.ts'
 import { identifier } from '../../provider/classroom/index.ts'
 import { hours } from '../../provider/limits.ts'
@@ -62,7 +64,7 @@ function endOf({ created_ts, destroyed_ts }: Call, { timeFrame }: RangeLimits, n
   return destroyed_ts || Math.max(created_ts, Math.min(now, created_ts + timeFrame - 1))
 }
 
-function itemOf(key: string, { from, to }: Slice, ask: WorkItem['ask']): WorkItem {
+function itemOf(key: string, { from, to }: Range, ask: WorkItem['ask']): WorkItem {
   return { stream: 'call-sessions', key, part: String(from), from, to, ask }
 }
 
@@ -103,12 +105,10 @@ export function metricWork(
 ): { readonly items: readonly WorkItem[]; readonly rejects: readonly Reject[] } {
   const within = sessions.filter(session => lies(session, from, to)).map(([sid]) => sid)
   const sids = within.filter(isAskable).toSorted()
-  const items: WorkItem[] = []
-  for (let start = 0; start < sids.length; start += maxima.sids) {
-    const batch = sids.slice(start, start + maxima.sids)
-    const part = `${from}/${items.length + 1}/${digest(batch)}`
-    items.push({ stream: 'call-metrics', key, part, from, to, ask: { sids: batch } })
-  }
+  const items = pieces(sids, maxima.sids).map((batch, n): WorkItem => {
+    const part = `${from}/${n + 1}/${digest(batch)}`
+    return { stream: 'call-metrics', key, part, from, to, ask: { sids: batch } }
+  })
   return { items, rejects: within.filter(sid => !isAskable(sid)).map(unaskable) }
 }
 

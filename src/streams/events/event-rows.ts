@@ -5,12 +5,12 @@ import type { Timestamp } from '../../tables/json.ts'
 import type { Page, ToldState } from '../page.ts'
 import { bySequence, highest, type Sequence } from '../parts/holes.ts'
 import { mergeRows } from '../parts/items.ts'
-import { latestBelieved } from '../parts/values.ts'
-import { type PlacedEvent, receivedTime } from './event.ts'
+import { arrivalTime, latestBelieved } from '../parts/values.ts'
+import type { PlacedEvent } from './event.ts'
 
 /** All rows that events make: the raw one always, those of its type, and one row a room. */
 export function eventRows(placed: readonly PlacedEvent[], page: Page): RowSet {
-  const received_at = receivedTime(page)
+  const received_at = arrivalTime(page)
   const latest = latestBelieved(page)
   const derived = mergeRows(
     placed.map(({ event, at }) =>

@@ -6,6 +6,7 @@ import { isoTime, type Json, type Timestamp } from '../../tables/json.ts'
 import type { Page, Reject } from '../page.ts'
 import type { Sequence } from '../parts/holes.ts'
 import { type JsonObject, judge } from '../parts/items.ts'
+import { arrivalTime } from '../parts/values.ts'
 import type { StreamName } from '../stream.ts'
 
 /** One event as it came, without its secrets, and what its data says. */
@@ -35,13 +36,8 @@ export interface PlacedEvent extends EventTime {
 export function answerTime(page: Page): EventTime {
   const answered = isoTime(page.answeredAt ?? Number.NaN)
   return answered === undefined
-    ? { at: receivedTime(page), at_source: 'received' }
+    ? { at: arrivalTime(page), at_source: 'received' }
     : { at: answered, at_source: 'provider' }
-}
-
-/** Our clock when the page arrived. */
-export function receivedTime(page: Page): Timestamp {
-  return isoTime(Math.trunc(page.receivedAt))!
 }
 
 /** When the latest of some events happened, ms since the epoch. */

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
-import { fits } from '../../provider/fits.ts'
+import { fits, isSaid } from '../../provider/fits.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import type { RowSet, TableName } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject, RejectReason } from '../page.ts'
+
+export { isSaid }
 
 export type JsonObject = { readonly [key: string]: Json }
 
@@ -87,11 +89,6 @@ function isRead(value: Json | undefined, read: unknown): boolean {
   if (!isSaid(value)) return true
   if (!isSaid(read)) return false
   return !isObject(value) || Object.keys(value).every(key => !isSaid(value[key]) || isSaid(step(read, key)))
-}
-
-/** Present and not null: the provider uses both to leave a field out. */
-export function isSaid(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 /** A role or a user comes as an integer or as a word. */

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { EventRecord, WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
-import { receivedTime } from '../events/event.ts'
 import type { Page, Reject } from '../page.ts'
 import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
 import {
@@ -15,7 +14,7 @@ import {
   redact,
   unreadFields,
 } from '../parts/items.ts'
-import { latestBelieved, notAfter, timestamp, timestampIfAny } from '../parts/values.ts'
+import { arrivalTime, latestBelieved, notAfter, timestamp, timestampIfAny } from '../parts/values.ts'
 
 /** What has been learned of a widget's log up to the beginning of a page. */
 const WidgetFold = z.object({
@@ -122,7 +121,7 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
     position,
     content_hash: hash('sha256', canonicalJson(item), 'hex'),
     data: item,
-    received_at: receivedTime(page),
+    received_at: arrivalTime(page),
   }
 }
 

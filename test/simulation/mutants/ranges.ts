@@ -107,8 +107,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/streams/calls/call-work.ts',
-    find: 'for (let start = 0; start < sids.length; start += maxima.sids) {',
-    put: 'for (let start = 0; start < sids.length - (start > 0 ? 1 : 0); start += maxima.sids) {',
+    find: 'pieces(sids, maxima.sids).map(',
+    put: 'pieces(sids, maxima.sids).filter((batch, n) => n === 0 || batch.length > 1).map(',
   },
   {
     name: 'unknown-metric-dropped',
@@ -330,8 +330,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'code',
     file: 'src/streams/call-metrics.ts',
-    find: 'Array.from({ length: Math.ceil(sids.length / most) }',
-    put: 'Array.from({ length: Math.max(1, Math.floor(sids.length / most)) }',
+    find: 'pieces(sidsOf(item), most)',
+    put: 'pieces(sidsOf(item), most).filter(({ length }, n) => n === 0 || length === most)',
   },
   {
     name: 'narrow-search-is-whole',
