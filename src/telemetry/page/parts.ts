@@ -44,15 +44,21 @@ function none(sentence: string): string {
   return html`<p class="soft">${sentence}</p>`
 }
 
-const unknown = 'Not known: the database has told nothing yet.'
-
 interface Column<Row> {
   readonly title: string
   readonly text: (row: Row) => string
   readonly isNumber?: boolean
 }
 
-function table<Row>(title: string, columns: readonly Column<Row>[], rows: readonly Row[]): string {
+/** A table of what is known, or a sentence in its place. */
+function listing<Row>(
+  title: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[] | undefined,
+  empty: string,
+): string {
+  if (!rows) return none('Not known: the database has told nothing yet.')
+  if (rows.length === 0) return none(empty)
   const kind = ({ isNumber }: Column<Row>) => (isNumber ? ' class="n"' : '')
   const head = columns.map(each => html`<th scope="col"!${kind(each)}>${each.title}</th>`).join('')
   const body = rows
@@ -108,42 +114,30 @@ export function gapPart(facts: PageFacts): string {
     if (recoverableUntil === null) return 'is read again'
     return `can be had until ${moment(recoverableUntil, at)}`
   }
-  const content = !facts.status.gaps
-    ? none(unknown)
-    : rows.length === 0
-      ? none('No gaps: nothing that was asked for is missing.')
-      : table(
-          'Gaps',
-          [
-            ...appColumn<(typeof rows)[number]>(facts),
-            { title: 'stream', text: row => row.stream },
-            { title: 'why', text: row => lossTexts[row.reason] ?? row.reason },
-            { title: 'how many', isNumber: true, text: row => countOf(row.gaps, 'range') },
-            { title: 'deadline', text: deadline },
-          ],
-          sorted,
-        )
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    ...appColumn(facts),
+    { title: 'stream', text: row => row.stream },
+    { title: 'why', text: row => lossTexts[row.reason] ?? row.reason },
+    { title: 'how many', isNumber: true, text: row => countOf(row.gaps, 'range') },
+    { title: 'deadline', text: deadline },
+  ]
+  const empty = 'No gaps: nothing that was asked for is missing.'
+  const content = listing('Gaps', columns, facts.status.gaps && sorted, empty)
   return section('gaps', 'What is missing', content)
 }
 
 export function letterPart(facts: PageFacts): string {
   const { at } = facts.status
   const rows = shown(facts, facts.status.deadLetters)
-  const content = !facts.status.deadLetters
-    ? none(unknown)
-    : rows.length === 0
-      ? none('No dead letters: everything that arrived could be read.')
-      : table(
-          'Dead letters',
-          [
-            ...appColumn<(typeof rows)[number]>(facts),
-            { title: 'stream', text: row => row.stream },
-            { title: 'reason', text: row => row.reason.replaceAll('_', ' ') },
-            { title: 'how many', isNumber: true, text: row => countOf(row.letters, 'letter') },
-            { title: 'last', text: row => moment(row.lastSeen, at) },
-          ],
-          rows,
-        )
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    ...appColumn(facts),
+    { title: 'stream', text: row => row.stream },
+    { title: 'reason', text: row => row.reason.replaceAll('_', ' ') },
+    { title: 'how many', isNumber: true, text: row => countOf(row.letters, 'letter') },
+    { title: 'last', text: row => moment(row.lastSeen, at) },
+  ]
+  const empty = 'No dead letters: everything that arrived could be read.'
+  const content = listing('Dead letters', columns, facts.status.deadLetters && rows, empty)
   return section('letters', 'What could not be read', content)
 }
 
@@ -164,24 +158,15 @@ export function roomPart(facts: PageFacts): string {
 export function ownerPart({ status }: PageFacts): string {
   const { owners = [], at, process, replicaAt } = status
   const by = replicaAt ? none(`Told by a read replica, as things stood ${moment(replicaAt, at)}.`) : ''
-  const content =
-    owners.length === 0
-      ? none('No process owns the apps.')
-      : table(
-          'Owners',
-          [
-            {
-              title: 'process',
-              text: ({ owner }) => (owner === process?.owner ? `${owner} (this one)` : owner),
-            },
-            { title: 'owns', isNumber: true, text: ({ shards }) => countOf(shards, 'shard') },
-            {
-              title: 'renewed for',
-              text: ({ expiresAt }) =>
-                `${duration(Math.max(0, (Date.parse(expiresAt) - Date.parse(at)) / 1_000))} more`,
-            },
-          ],
-          owners,
-        )
+  const columns: readonly Column<(typeof owners)[number]>[] = [
+    { title: 'process', text: ({ owner }) => (owner === process?.owner ? `${owner} (this one)` : owner) },
+    { title: 'owns', isNumber: true, text: ({ shards }) => countOf(shards, 'shard') },
+    {
+      title: 'renewed for',
+      text: ({ expiresAt }) =>
+        `${duration(Math.max(0, (Date.parse(expiresAt) - Date.parse(at)) / 1_000))} more`,
+    },
+  ]
+  const content = listing('Owners', columns, owners, 'No process owns the apps.')
   return section('owners', 'Who drains', `${by}${content}`)
 }
