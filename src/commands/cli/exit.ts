@@ -42,12 +42,9 @@ export class CommandError extends Error {
 }
 
 /** Ends a command that has said by itself what went wrong. */
-export class Told extends Error {
-  override readonly name = 'Told'
-  readonly exitCode: ExitCode
+export class Told extends CommandError {
   constructor(exitCode: ExitCode, options?: ErrorOptions) {
-    super('told', options)
-    this.exitCode = exitCode
+    super('told', exitCode, options)
   }
 }
 
