@@ -1,11 +1,11 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { pieces } from '../planning/pieces.ts'
 import type { RangeLimits } from '../planning/windows.ts'
-import { maxima, realtimeQuality as operation, qualityMetrics, word } from '../provider/analytics/index.ts'
+import { maxima, realtimeQuality as operation, qualityMetrics } from '../provider/analytics/index.ts'
 import { listOf, section } from '../settings/leaf.ts'
 import { oneOf, text } from '../settings/values.ts'
-import { type QualityRealtimeRow, qualityRealtime } from '../tables/analytics.ts'
-import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
+import { qualityRealtime } from '../tables/analytics.ts'
+import type { WindowSeries } from './page.ts'
 import { orCron } from './parts/cadence.ts'
 import {
   channels,
@@ -20,7 +20,6 @@ import {
   realtimeTimes,
   valueStream,
 } from './series/series.ts'
-import { readUserValues, wholeWindow } from './series/values.ts'
 import type { Mistake } from './stream.ts'
 
 const settings = section(
@@ -52,8 +51,7 @@ export const realtimeQuality = valueStream({
   name: 'realtime-quality',
   title: 'Call quality in windows of 20 seconds',
   operation,
-  writes: [qualityRealtime],
-  toRows,
+  table: qualityRealtime,
   settings,
   follows: (settings: Settings) =>
     followRealtime(settings, (said, channels) => seriesOf({ ...said, channels })),
@@ -76,21 +74,10 @@ function seriesOf(
   ])
 }
 
-const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
-
 function mistakes(settings: Settings, allowed: RangeLimits | undefined): readonly Mistake[] {
   const { uids, usersOf, channels } = settings
   const isAsked = uids.length === 0 || usersOf === 'project' || channels === 'live' || channels.length > 0
   const text =
     'are asked for in each channel, and there is none; give channels beside it, or usersOf: project'
   return [...realtimeMistakes(settings, allowed), ...(isAsked ? [] : [{ settings: ['uids'], text }])]
-}
-
-function toRows(page: WindowPage): WindowResult {
-  const { productType: product, metric, cname } = Ask.parse(page.series.ask)
-  const read = readUserValues(page, metric)
-  const rows = read.values.map(({ uid, at, value, extra }): QualityRealtimeRow => {
-    return { product, metric, cname, uid, at, value, extra }
-  })
-  return { ...wholeWindow({ 'analytics.quality_realtime': rows }, read, page), quality: rows }
 }

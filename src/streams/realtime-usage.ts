@@ -1,8 +1,7 @@
-import { z } from 'zod'
-import { realtimeUsage as operation, realtimeUsageMetrics, word } from '../provider/analytics/index.ts'
+import type { z } from 'zod'
+import { realtimeUsage as operation, realtimeUsageMetrics } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
-import { type UsageRealtimeRow, usageRealtime } from '../tables/analytics.ts'
-import type { WindowPage, WindowResult } from './page.ts'
+import { usageRealtime } from '../tables/analytics.ts'
 import { orCron } from './parts/cadence.ts'
 import {
   channels,
@@ -15,7 +14,6 @@ import {
   realtimeTimes,
   valueStream,
 } from './series/series.ts'
-import { readValues, wholeWindow } from './series/values.ts'
 
 const settings = section(
   {
@@ -33,21 +31,9 @@ export const realtimeUsage = valueStream({
   name: 'realtime-usage',
   title: 'Usage in windows of 20 seconds',
   operation,
-  writes: [usageRealtime],
-  toRows,
+  table: usageRealtime,
   settings,
   follows: (settings: Settings) =>
     followRealtime(settings, (said, channels) => distinct(realtimeSeries({ ...said, channels }))),
   mistakes: realtimeMistakes,
 })
-
-const Ask = z.object({ productType: word, metric: word, cname: z.string().default('') })
-
-function toRows(page: WindowPage): WindowResult {
-  const { productType: product, metric, cname } = Ask.parse(page.series.ask)
-  const read = readValues(page, metric)
-  const rows = read.values.map(
-    ({ at, value, extra }): UsageRealtimeRow => ({ product, metric, cname, at, value, extra }),
-  )
-  return wholeWindow({ 'analytics.usage_realtime': rows }, read, page)
-}

@@ -1,16 +1,9 @@
-import { z } from 'zod'
-import {
-  granularities,
-  usageInsight as operation,
-  usageGranularities,
-  usageMetrics,
-  word,
-} from '../provider/analytics/index.ts'
+import type { z } from 'zod'
+import { usageInsight as operation, usageGranularities, usageMetrics } from '../provider/analytics/index.ts'
 import { section } from '../settings/leaf.ts'
-import { usageInsight as table, type UsageInsightRow } from '../tables/analytics.ts'
-import type { WindowPage, WindowResult, WindowSeries } from './page.ts'
+import { usageInsight as table } from '../tables/analytics.ts'
+import type { WindowSeries } from './page.ts'
 import { orCron } from './parts/cadence.ts'
-import { arrivalTime } from './parts/values.ts'
 import {
   distinct,
   followInsight,
@@ -21,7 +14,6 @@ import {
   metrics,
   valueStream,
 } from './series/series.ts'
-import { readValues, wholeWindow } from './series/values.ts'
 
 const settings = section(
   {
@@ -38,8 +30,7 @@ export const usageInsight = valueStream({
   name: 'usage-insight',
   title: 'Usage of the project, by hour and day',
   operation,
-  writes: [table],
-  toRows,
+  table,
   settings,
   follows: (settings: Settings) => followInsight(settings, seriesOf(settings)),
   mistakes: insightMistakes,
@@ -50,16 +41,4 @@ function seriesOf({ metrics, granularities }: Settings): readonly WindowSeries[]
   return distinct(
     metrics.flatMap(metric => granularities.map(granularity => insight([metric], { metric }, granularity))),
   )
-}
-
-const Ask = z.object({ metric: word, aggregateGranularity: z.enum(granularities) })
-
-function toRows(page: WindowPage): WindowResult {
-  const { metric, aggregateGranularity: granularity } = Ask.parse(page.series.ask)
-  const read = readValues(page, metric)
-  const fetched_at = arrivalTime(page)
-  const rows = read.values.map(({ at, value, extra }): UsageInsightRow => {
-    return { metric, granularity, at, value, extra, fetched_at }
-  })
-  return wholeWindow({ 'analytics.usage_insight': rows }, read, page)
 }

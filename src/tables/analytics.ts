@@ -138,14 +138,12 @@ export const usageInsight = table(
   'Usage of the project as the provider counts it, by minute, hour or day (UTC)',
   { ...insightValue, key: insightKey },
 )
-export type UsageInsightRow = RowOf<typeof usageInsight>
 
 export const qualityInsight = table(
   'analytics.quality_insight',
   'Quality of the project as the provider counts it, by minute, hour or day (UTC)',
   { ...insightValue, key: { product, ...insightKey } },
 )
-export type QualityInsightRow = RowOf<typeof qualityInsight>
 
 const realtimeSeries = {
   product,
@@ -168,7 +166,6 @@ export const usageRealtime = table(
     columns: ofValue,
   },
 )
-export type UsageRealtimeRow = RowOf<typeof usageRealtime>
 
 export const qualityRealtime = table(
   'analytics.quality_realtime',

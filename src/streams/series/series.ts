@@ -1,19 +1,25 @@
+import { z } from 'zod'
 import type { RangeLimits } from '../../planning/windows.ts'
 import {
   defaultParameterNames,
   type Granularity,
+  granularities,
   granularitySeconds,
   type ParameterNames,
   realtimeWindow,
   SeriesAnswer,
   type SeriesParameter,
   withParameterNames,
+  word,
 } from '../../provider/analytics/index.ts'
 import { listOf, wordOr } from '../../settings/leaf.ts'
 import { channelName, duration, formatDuration, formatSeconds, oneOf, text } from '../../settings/values.ts'
-import type { WindowPage, WindowSeries } from '../page.ts'
+import type { Table } from '../../tables/index.ts'
+import type { QualityValue, WindowPage, WindowResult, WindowSeries } from '../page.ts'
 import { cronKey, paceOf, pausesOf, type Said } from '../parts/cadence.ts'
+import { arrivalTime } from '../parts/values.ts'
 import type { Mistake, WindowSettings, WindowStream } from '../stream.ts'
+import { readUserValues, readValues, wholeWindow } from './values.ts'
 
 /** One question without its range: what its key is made of, and what it asks. */
 interface Question {
@@ -212,9 +218,14 @@ function askIn({ parameters, granularities }: ParameterNames): WindowStream['req
   })
 }
 
+interface ValueStream extends Omit<WindowStream, 'kind' | 'read' | 'request' | 'toRows' | 'writes'> {
+  readonly table: Table
+}
+
 /** A stream of insights or real-time values, asked in the words of its deployment: one answer is the whole window. */
-export function valueStream(own: Omit<WindowStream, 'kind' | 'read' | 'request'>): WindowStream {
-  const asked = { ...own, kind: 'window', read: readData } as const
+export function valueStream({ table, ...own }: ValueStream): WindowStream {
+  const toRows = (page: WindowPage) => rowsOf(table, own, page)
+  const asked = { ...own, kind: 'window', writes: [table], read: readData, toRows } as const
   return {
     ...asked,
     request: askIn(defaultParameterNames),
@@ -229,4 +240,29 @@ export function valueStream(own: Omit<WindowStream, 'kind' | 'read' | 'request'>
 /** The items of the one answer of a window. */
 function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
   return { items: SeriesAnswer.parse(answer).data, hasMore: false }
+}
+
+/** What a question tells of all its values. */
+const Asked = z.object({
+  productType: word.optional(),
+  metric: word,
+  aggregateGranularity: z.enum(granularities).optional(),
+  cname: z.string().default(''),
+})
+
+/** A row for each value: what the table has columns for, of the question, the value and the answer. */
+function rowsOf(
+  { name, columns }: Table,
+  { namesUsers, tellsQuality }: Pick<WindowStream, 'namesUsers' | 'tellsQuality'>,
+  page: WindowPage,
+): WindowResult {
+  const { productType: product, aggregateGranularity: granularity, ...asked } = Asked.parse(page.series.ask)
+  const read = (namesUsers ? readUserValues : readValues)(page, asked.metric)
+  const common = { ...asked, product, granularity, fetched_at: arrivalTime(page) }
+  const rows = read.values.map(value => {
+    const told = Object.entries({ ...common, ...value })
+    return Object.fromEntries(told.filter(([column]) => Object.hasOwn(columns, column)))
+  })
+  const quality = tellsQuality && { quality: rows as unknown as readonly QualityValue[] }
+  return { ...wholeWindow({ [name]: rows }, read, page), ...quality }
 }
