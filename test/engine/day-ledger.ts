@@ -1,4 +1,5 @@
-import type { BudgetState, TakeResult } from '../../src/engine/ports.ts'
+import type { TakeResult } from '../../src/engine/ports.ts'
+import type { BudgetState } from '../../src/planning/pacing.ts'
 import { FakeLedger, hour } from './harness.ts'
 
 const day = 24 * hour
