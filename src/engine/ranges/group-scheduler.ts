@@ -80,6 +80,8 @@ export function startGroupScheduler(
   const running = new Set<Promise<void>>()
   /** How far each purpose has come in its share since this process began. */
   let tally = newTally
+  /** When the sources were asked last, on the monotonic clock, ms. */
+  let lookedAt = Number.NEGATIVE_INFINITY
 
   /** While it is uncertain whether the database is well, one job tries it. */
   const places = () => (health.state() === 'up' ? group.limit.concurrency : 1)
@@ -94,8 +96,13 @@ export function startGroupScheduler(
 
   /** Starts what is most urgent; answers for how many ms there is nothing to do. */
   async function step(): Promise<number> {
-    if (health.state() === 'down' || running.size >= places()) return LONGEST_NAP_MS
+    if (health.state() === 'down') return LONGEST_NAP_MS
+    // Whoever waits for a budget may do so for hours, and meanwhile data expire, of which the sources take note.
+    const nextLook = lookedAt + LONGEST_NAP_MS - clock.monotonic()
+    if (running.size >= places() && nextLook > 0) return nextLook
+    lookedAt = clock.monotonic()
     const found = await Promise.all(sources.map(source => source.find()))
+    if (running.size >= places()) return LONGEST_NAP_MS
     const requests = found.flatMap(each => each.requests)
     const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
     if (requests.length === 0) return idle

@@ -100,6 +100,28 @@ describe('one limit group of an app', () => {
     expect(done).toEqual(['first', 'second', 'third'])
   })
 
+  it('asks its sources once a minute also while all that it may do at one time waits', async () => {
+    let looks = 0
+    const beside: WorkSource = {
+      begin: async () => {},
+      find: async () => {
+        looks += 1
+        return { requests: [], again: minute }
+      },
+    }
+    const { put, start, clock, done } = makeHarness({ beside })
+    put('waits for its budget', 'live', 300, { lasts: 30 * minute })
+    put('next', 'live', 400)
+    start()
+    await clock.advance(second)
+    const before = looks
+    await clock.advance(10 * minute)
+    expect(looks - before).toBe(10)
+    expect(done).toEqual([])
+    await clock.advance(20 * minute)
+    expect(done).toEqual(['waits for its budget', 'next'])
+  })
+
   it('does what will soon be lost before anything else', async () => {
     const { put, start, clock, done } = makeHarness({ soon: 50 })
     put('new', 'live', 5_000)
