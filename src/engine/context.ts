@@ -20,7 +20,7 @@ export interface PageContext {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly random: { readonly next: () => number }
-  readonly admission: Pick<Admission, 'send' | 'discard'>
+  readonly admission: Pick<Admission, 'send' | 'discard' | 'heldFor'>
   readonly store: Store
   readonly meter: Meter
   readonly log: Log
@@ -60,6 +60,8 @@ export interface Plan {
   readonly series: string
   /** For how many ms it may wait to be sent: later it might ask for what is no longer so. */
   readonly life: number
+  /** Whoever planned it waits where a budget is used up for longer than that, and plans anew then. */
+  readonly isPlannedAgain?: boolean
   /** What must be done before an answer of so many bytes is read. */
   readonly arrived?: Arrived
 }

@@ -112,7 +112,7 @@ export type PollResult<P, H> =
 
 function admitAndSend(
   { app, fence, purpose, signal, admission }: PageContext,
-  { request, series, life, arrived }: Plan,
+  { request, series, life, isPlannedAgain = false, arrived }: Plan,
 ): Promise<Sent> {
   const limit = app.limits[request.operation.limitGroup]
   if (!limit) throw new ParameterError(`no limit is set for group ${request.operation.limitGroup}`)
@@ -122,6 +122,7 @@ function admitAndSend(
     request,
     series,
     life,
+    isPlannedAgain,
     limit,
     purpose,
     signal,

@@ -62,6 +62,7 @@ function pollOnce(
     signal: new AbortController().signal,
     admission: {
       discard: async () => {},
+      heldFor: () => 0,
       send: async () => {
         const answer = { body: JSON.parse(text), answeredAt: undefined, size }
         const again = async () => JSON.parse(text) as unknown

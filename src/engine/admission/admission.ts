@@ -23,6 +23,8 @@ export interface Attempt {
    * known before. Once sent it is read to its end.
    */
   readonly until?: number
+  /** It is planned anew where its limit leaves no room for longer than `life`: it is given up as soon as that is known. */
+  readonly isPlannedAgain?: boolean
   readonly limit: GroupLimit
   readonly purpose: Purpose
   readonly signal: AbortSignal
@@ -274,8 +276,14 @@ export class Admission {
     return this.#ports.clock.monotonic() - since > life
   }
 
+  /** For how long nothing of a limit group may go because a budget is used up, ms, as the ledger said last. */
+  heldFor(scope: string, limitGroup: string): number {
+    return this.#groups.get(`${scope} ${limitGroup}`)?.breaker.heldFor() ?? 0
+  }
+
   /** Whether `ms` from now the time of the attempt is up. */
-  #isBeyond({ until }: Attempt, ms: number): boolean {
+  #isBeyond({ until, isPlannedAgain, life }: Attempt, ms: number): boolean {
+    if (isPlannedAgain && ms > life) return true
     return until !== undefined && this.#ports.clock.monotonic() + ms > until
   }
 

@@ -107,6 +107,8 @@ export function startGroupScheduler(
     const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
     if (requests.length === 0) return idle
     const waits = await group.pacer.waits(requests.map(({ purpose }) => purpose))
+    const held = context.admission.heldFor(group.limit.scope, group.name)
+    if (held > 0) return Math.min(idle, held)
     const ready = requests.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
     const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
     const others = ready.filter(({ isBehindOthers }) => !isBehindOthers)

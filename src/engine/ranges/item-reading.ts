@@ -206,6 +206,7 @@ function itemTask(
       request: requestLine(stream.operation, asked),
       series: item.key,
       life,
+      isPlannedAgain: true,
       arrived: bytes => takeInHand(context, item, bytes),
     }),
     parse: ({ body }) => ({ ...stream.read(body), item, number: item.page, asked, now: now() }),

@@ -155,6 +155,7 @@ function windowTask(
       request: requestLine(stream.operation, stream.request(app.id, series, bounds, number)),
       series: series.key,
       life: Math.min(PLAN_LIFE_MS, life),
+      isPlannedAgain: true,
     }),
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }

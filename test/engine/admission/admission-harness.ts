@@ -34,5 +34,6 @@ export function makeHarness() {
       limit: counted,
       ...parts,
     })
-  return { ...harness, ofRoom, ofFeed, controller }
+  const heldFor = admission.heldFor.bind(admission)
+  return { ...harness, ofRoom, ofFeed, heldFor, controller }
 }

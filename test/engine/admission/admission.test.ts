@@ -49,6 +49,20 @@ describe('a group that is counted in the database', () => {
     expect(ledger.settled).toEqual([])
   })
 
+  it('gives up at once what would be planned anew before there is room, and tells how long there is none', async () => {
+    const { clock, ledger, transport, ofFeed, heldFor } = makeHarness()
+    const none = { granted: false, wait: 14 * 3_600 * second, now: 0, ahead: 0 } as const
+    ledger.answers.push(none)
+    const sent = ofFeed({ isPlannedAgain: true })
+    await clock.advance(0)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(heldFor(counted.scope, 'classroom-feed')).toBe(none.wait)
+    await clock.advance(none.wait)
+    expect(heldFor(counted.scope, 'classroom-feed')).toBe(0)
+    expect(await ofFeed({ isPlannedAgain: true })).toMatchObject({ outcome: 'replied' })
+    expect(transport.asked).toHaveLength(1)
+  })
+
   it('waits as long as the ledger says', async () => {
     const { clock, ledger, transport, ofFeed } = makeHarness()
     ledger.answers.push(

@@ -16,7 +16,12 @@ const noWaits: Record<Purpose, number> = { live: 0, repair: 0, revisit: 0, backf
 
 /** A drain whose sources offer the jobs of a list, each until it was done. */
 function makeHarness(
-  parts: { readonly concurrency?: number; readonly soon?: number; readonly beside?: WorkSource } = {},
+  parts: {
+    readonly concurrency?: number
+    readonly soon?: number
+    readonly beside?: WorkSource
+    readonly heldFor?: () => number
+  } = {},
 ) {
   const harness = createHarness([])
   const app = appOf('a1', [])
@@ -77,7 +82,9 @@ function makeHarness(
       {
         ...harness,
         ...{ app, settings, health, fence: () => fence, signal: controller.signal },
-        admission: new Admission(harness, settings.deadline),
+        admission: Object.assign(new Admission(harness, settings.deadline), {
+          ...(parts.heldFor && { heldFor: parts.heldFor }),
+        }),
         onFenced: () => {},
         onRooms: () => {},
         onWork: () => {},
@@ -120,6 +127,30 @@ describe('one limit group of an app', () => {
     expect(done).toEqual([])
     await clock.advance(20 * minute)
     expect(done).toEqual(['waits for its budget', 'next'])
+  })
+
+  it('begins nothing while its budget is used up, and asks its sources all the same', async () => {
+    const held = { until: 30 * minute }
+    let looks = 0
+    const beside: WorkSource = {
+      begin: async () => {},
+      find: async () => {
+        looks += 1
+        return { requests: [], again: minute }
+      },
+    }
+    const { put, start, clock, done } = makeHarness({
+      beside,
+      heldFor: () => Math.max(0, held.until - clock.monotonic()),
+    })
+    held.until += clock.monotonic()
+    put('one', 'live', 300)
+    start()
+    await clock.advance(29 * minute)
+    expect(done).toEqual([])
+    expect(looks).toBeGreaterThanOrEqual(29)
+    await clock.advance(minute)
+    expect(done).toEqual(['one'])
   })
 
   it('does what will soon be lost before anything else', async () => {
