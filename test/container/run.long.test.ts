@@ -21,7 +21,7 @@ const foreign = { uid: 1_000_730_000, gid: 1_000_730_000 }
 /** What the runbook lets people run in the container of a daemon. */
 const entered = [
   ...readFileSync(join(repository, 'docs/runbook.md'), 'utf8').matchAll(/ exec .* (penstock \w+ .*)$/gm),
-].map(([, command]) => command!.split(' '))
+].map(([, command]) => command!.match(/"[^"]*"|\S+/g)!.map(word => word.replaceAll('"', '')))
 
 let image: Image
 let folder = ''
