@@ -38,7 +38,7 @@ const answers: Tour = {
           ['qps limit error', 'callSearch'],
           ['query time range limit error', 'callSearch', 3 * minute],
           ['query latency limit error', 'callSearch', 3 * minute],
-          ['400', 'callSearch', 3 * minute],
+          ['400', 'callSearch', 8 * minute],
         ],
       }),
       // Insights are asked for in the first minutes, and then not for hours.
