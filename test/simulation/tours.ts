@@ -27,7 +27,7 @@ const answers: Tour = {
           ['truncated', 'roomEvents'],
           ['redirect', 'appEvents'],
           ['no data', 'resources', 80 * second],
-          ['reset', 'roomEvents'],
+          ['reset', 'roomEvents', 3 * minute],
           ['lost response', 'appEvents'],
           ['maintenance', undefined],
         ],
