@@ -96,6 +96,19 @@ function makeHarness(
   return { ...harness, put, done, waits, again, start, faults, begun, outages, health, controller }
 }
 
+/** A source that has nothing to ask for, and how often it was looked through. */
+function makeIdleSource() {
+  let count = 0
+  const beside: WorkSource = {
+    begin: async () => {},
+    find: async () => {
+      count += 1
+      return { requests: [], again: minute }
+    },
+  }
+  return { beside, looks: () => count }
+}
+
 describe('one limit group of an app', () => {
   it('does what expires first, among jobs for the same purpose', async () => {
     const { put, start, clock, done } = makeHarness()
@@ -108,22 +121,15 @@ describe('one limit group of an app', () => {
   })
 
   it('asks its sources once a minute also while all that it may do at one time waits', async () => {
-    let looks = 0
-    const beside: WorkSource = {
-      begin: async () => {},
-      find: async () => {
-        looks += 1
-        return { requests: [], again: minute }
-      },
-    }
+    const { beside, looks } = makeIdleSource()
     const { put, start, clock, done } = makeHarness({ beside })
     put('waits for its budget', 'live', 300, { lasts: 30 * minute })
     put('next', 'live', 400)
     start()
     await clock.advance(second)
-    const before = looks
+    const before = looks()
     await clock.advance(10 * minute)
-    expect(looks - before).toBe(10)
+    expect(looks() - before).toBe(10)
     expect(done).toEqual([])
     await clock.advance(20 * minute)
     expect(done).toEqual(['waits for its budget', 'next'])
@@ -131,14 +137,7 @@ describe('one limit group of an app', () => {
 
   it('begins nothing while its budget is used up, and asks its sources all the same', async () => {
     const held = { until: 30 * minute }
-    let looks = 0
-    const beside: WorkSource = {
-      begin: async () => {},
-      find: async () => {
-        looks += 1
-        return { requests: [], again: minute }
-      },
-    }
+    const { beside, looks } = makeIdleSource()
     const { put, start, clock, done } = makeHarness({
       beside,
       heldFor: () => Math.max(0, held.until - clock.monotonic()),
@@ -148,7 +147,7 @@ describe('one limit group of an app', () => {
     start()
     await clock.advance(29 * minute)
     expect(done).toEqual([])
-    expect(looks).toBeGreaterThanOrEqual(29)
+    expect(looks()).toBeGreaterThanOrEqual(29)
     await clock.advance(minute)
     expect(done).toEqual(['one'])
   })
