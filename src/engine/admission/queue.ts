@@ -26,24 +26,45 @@ export function createQueue(): Queue {
   }
 }
 
-/** A queue for each group, made when it is needed and dropped when it is idle. Bottleneck only orders and bounds. */
+/**
+ * A queue for each group, made when something has to wait in it and dropped when it is idle. Bottleneck only orders and
+ * bounds; who finds a group idle has no need of either, and of thousands of apps at which nothing happens nearly all do.
+ */
 function createSlowQueue(): Queue {
   const limiters = new Map<string, Bottleneck>()
+  /** What runs in a group by itself. */
+  const alone = new Map<string, Promise<unknown>>()
 
-  function limiter(group: string, concurrency: number): Bottleneck {
-    const known = limiters.get(group)
-    if (known) return known
+  function limiter(group: string, concurrency: number, running: Promise<unknown>): Bottleneck {
     const made = new Bottleneck({ maxConcurrent: concurrency })
     made.on('idle', () => {
       if (limiters.get(group) === made) limiters.delete(group)
     })
     limiters.set(group, made)
+    // What runs already takes its place among those to come.
+    void made.schedule({ priority: 0 }, () => running)
     return made
   }
 
+  function runAlone<T>(group: string, job: () => Promise<T>): Promise<T> {
+    const running = job()
+    const settled = running
+      .catch(() => {})
+      .then(() => {
+        if (alone.get(group) === settled) alone.delete(group)
+      })
+    alone.set(group, settled)
+    return running
+  }
+
   return {
-    run: (group, { concurrency }, purpose, job) =>
-      limiter(group, concurrency).schedule({ priority: priorities[purpose] }, job),
+    run: (group, { concurrency }, purpose, job) => {
+      const running = alone.get(group)
+      const known = limiters.get(group) ?? (running && limiter(group, concurrency, running))
+      if (!known) return runAlone(group, job)
+      alone.delete(group)
+      return known.schedule({ priority: priorities[purpose] }, job)
+    },
   }
 }
 

@@ -331,7 +331,7 @@ comment on view classroom.attendance_interval`,
   },
   {
     name: 'failed-feed-not-suspected',
-    says: 'an answer of the feed that failed is not looked for among the gaps',
+    says: 'an answer of the feed that failed is not looked for among the gaps, nor what a pause may have hidden',
     group: 'classrooms',
     from: 'code',
     file: 'src/engine/series/rescheduler.ts',
@@ -340,6 +340,8 @@ comment on view classroom.attendance_interval`,
 `,
     put: `      case 'looped':
 `,
+    // Without this the ledger is looked through later, and nothing is lost.
+    also: [{ file: 'src/engine/series/feed.ts', find: 'if (since > memory) suspect()', put: '' }],
   },
   {
     name: 'removed-resource-stays',
