@@ -61,7 +61,7 @@ export class Engine {
   /** Apps that have not ended yet, those that were told to stop included, with their shards. */
   readonly #alive = new Map<Promise<void>, number>()
   /** Apps that are drained from now on where their shards are owned. */
-  #apps: readonly AppSettings[]
+  #apps: readonly { readonly app: AppSettings; readonly shard: number }[]
   /** Apps that finish their pages in hand before they begin anew, or for good. */
   readonly #ending = new Set<string>()
   /** Shards that are being handed over. */
@@ -78,7 +78,7 @@ export class Engine {
 
   constructor(context: EngineContext) {
     this.#context = context
-    this.#apps = context.settings.apps
+    this.#apps = this.#sharded(context.settings.apps)
     this.#admission = new Admission(context, context.settings.deadline)
     this.#pacers = createPacers(context)
     this.#wakeup = createWakeup(context.clock)
@@ -106,7 +106,7 @@ export class Engine {
   async configure(apps: readonly AppSettings[], changed: readonly string[]): Promise<void> {
     const kept = new Set(apps.map(({ id }) => id))
     const ending = [...this.#running].filter(([id]) => !kept.has(id) || changed.includes(id))
-    this.#apps = apps
+    this.#apps = this.#sharded(apps)
     for (const [id, running] of ending) {
       this.#ending.add(id)
       this.#release(id, running)
@@ -145,14 +145,19 @@ export class Engine {
     log.warn('nothing that is too old was taken away: the provider does not confirm the time of the database')
   }
 
+  #sharded(apps: readonly AppSettings[]) {
+    const { shards } = this.#context.settings
+    return apps.map(app => ({ app, shard: shardOf(app.id, shards) }))
+  }
+
   #adopt({ fences, surplus }: Claim): void {
-    const { settings, meter } = this.#context
+    const { meter } = this.#context
     this.#shards = fences.length
     meter.owned(this.#shards)
     const byShard = new Map(fences.map(fence => [fence.shard, fence]))
-    for (const app of this.#apps) {
+    for (const { app, shard } of this.#apps) {
       if (this.#ending.has(app.id)) continue
-      const fence = byShard.get(shardOf(app.id, settings.shards))
+      const fence = byShard.get(shard)
       const held = this.#running.get(app.id)
       if (held?.epoch === fence?.epoch) continue
       if (held) this.#release(app.id, held)

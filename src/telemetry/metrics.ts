@@ -235,34 +235,43 @@ export class PrometheusMeter implements Meter {
   reading(apps: readonly string[]): Pick<ProcessStatus, 'providers' | 'reading' | 'budgets' | 'lossAhead'> {
     return {
       providers: apps.flatMap(app => this.#outages.providersOf(app)),
-      reading: apps.flatMap(app => this.#options.streams.flatMap(stream => this.#readingOf(app, stream))),
+      reading: this.#readings(apps),
       budgets: this.#fleet.budgets().map(({ group, used, pace }) => ({ group, usedRatio: used, pace })),
       lossAhead: this.#fleet.lossesAhead(),
     }
   }
 
-  /** Nothing of a stream that this process never met. */
-  #readingOf(app: string, stream: StreamName): readonly StreamReading[] {
+  /** Of ten thousand apps most streams were never met: nothing is made for these. */
+  #readings(apps: readonly string[]): readonly StreamReading[] {
+    const readings: StreamReading[] = []
+    for (const app of apps) {
+      for (const stream of this.#options.streams) {
+        const reading = this.#readingOf(app, stream)
+        if (reading) readings.push(reading)
+      }
+    }
+    return readings
+  }
+
+  #readingOf(app: string, stream: StreamName): StreamReading | undefined {
     const { clock } = this.#options
     const { lateBy, backlog } = this.#fleet.of(stream, app)
     const course = this.#outages.streamOf(app, stream)
-    if (lateBy === 0 && !backlog && course.readAt === null && !course.failing) return []
+    if (lateBy === 0 && !backlog && !course) return undefined
     const ahead = clock.now() - clock.monotonic()
     const oldest = backlog && Number.isFinite(backlog.expiresAt) ? backlog : undefined
-    return [
-      {
-        ...{ app, stream, ...course },
-        lateSeconds: Math.round(lateBy / 1_000),
-        backlogSeconds: backlog?.seconds ?? 0,
-        oldest: oldest
-          ? {
-              expiresAt: isoTime(oldest.expiresAt + ahead),
-              since: isoTime(oldest.oldestSince + ahead),
-              turnSeconds: Math.ceil(oldest.turn),
-            }
-          : null,
-      },
-    ]
+    return {
+      ...{ app, stream, readAt: course?.readAt ?? null, failing: course?.failing ?? null },
+      lateSeconds: Math.round(lateBy / 1_000),
+      backlogSeconds: backlog?.seconds ?? 0,
+      oldest: oldest
+        ? {
+            expiresAt: isoTime(oldest.expiresAt + ahead),
+            since: isoTime(oldest.oldestSince + ahead),
+            turnSeconds: Math.ceil(oldest.turn),
+          }
+        : null,
+    }
   }
 
   get contentType(): string {

@@ -14,29 +14,32 @@ interface Course<Why> {
 /** Outcomes of a page that say nothing of the provider: a room that is gone, or another commit that came first. */
 const neutral: ReadonlySet<PageOutcome> = new Set(['gone', 'stale', 'fenced', 'unverified'])
 
+/** By app, and then by service or stream. */
+type Courses<Why> = Map<string, Map<string, Course<Why>>>
+
 /** Since when the provider has failed an app, and a stream has brought nothing, as this process saw it. */
 export class Outages {
   readonly #clock: Clock
-  readonly #providers = new Map<string, Course<FailureKind>>()
-  readonly #streams = new Map<string, Course<string>>()
+  readonly #providers: Courses<FailureKind> = new Map()
+  readonly #streams: Courses<string> = new Map()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   request(app: string, family: Family, outcome: 'ok' | FailureKind): void {
-    this.#note(this.#providers, [app, family], outcome !== 'ok' && isFault(outcome) ? outcome : undefined)
+    this.#note(this.#providers, app, family, outcome !== 'ok' && isFault(outcome) ? outcome : undefined)
   }
 
   page({ app, stream }: StreamLabels, outcome: PageOutcome): void {
     if (neutral.has(outcome)) return
     const isStored = outcome === 'committed' || outcome === 'empty'
-    this.#note(this.#streams, [app, stream], isStored ? undefined : outcome)
+    this.#note(this.#streams, app, stream, isStored ? undefined : outcome)
   }
 
   providersOf(app: string): readonly ProviderStatus[] {
     return families.flatMap(family => {
-      const course = this.#providers.get(keyOf([app, family]))
+      const course = this.#providers.get(app)?.get(family)
       if (!course) return []
       const { workedAt, failing } = course
       return [
@@ -48,8 +51,11 @@ export class Outages {
     })
   }
 
-  streamOf(app: string, stream: string): Pick<StreamReading, 'readAt' | 'failing'> {
-    const { workedAt = null, failing = null } = this.#streams.get(keyOf([app, stream])) ?? {}
+  /** Undefined where no page of it said anything. */
+  streamOf(app: string, stream: string): Pick<StreamReading, 'readAt' | 'failing'> | undefined {
+    const course = this.#streams.get(app)?.get(stream)
+    if (!course) return undefined
+    const { workedAt, failing } = course
     return {
       readAt: workedAt === null ? null : isoTime(workedAt),
       failing: failing && { since: isoTime(failing.since), reason: failing.why.replaceAll('_', ' ') },
@@ -59,17 +65,14 @@ export class Outages {
   /** Apps that the provider, or a stream of theirs, has failed for longer than `ms`. */
   failing(ms: number): readonly string[] {
     const before = this.#clock.now() - ms
-    const courses = [...this.#providers, ...this.#streams] as const
-    return courses.flatMap(([key, { failing }]) =>
-      failing && failing.since <= before ? [(JSON.parse(key) as readonly string[])[0]!] : [],
+    return [...this.#providers, ...this.#streams].flatMap(([app, courses]) =>
+      courses.values().some(({ failing }) => failing && failing.since <= before) ? [app] : [],
     )
   }
 
   forget(app: string): void {
-    for (const courses of [this.#providers, this.#streams]) {
-      for (const key of courses.keys())
-        if ((JSON.parse(key) as readonly string[])[0] === app) courses.delete(key)
-    }
+    this.#providers.delete(app)
+    this.#streams.delete(app)
   }
 
   clear(): void {
@@ -77,17 +80,15 @@ export class Outages {
     this.#streams.clear()
   }
 
-  #note<Why>(courses: Map<string, Course<Why>>, key: readonly string[], why: Why | undefined): void {
+  #note<Why>(of: Courses<Why>, app: string, member: string, why: Why | undefined): void {
     const now = this.#clock.now()
-    const name = keyOf(key)
-    const course = courses.get(name) ?? { workedAt: null, failing: null }
-    if (why === undefined) courses.set(name, { workedAt: now, failing: null })
-    else courses.set(name, { ...course, failing: { since: course.failing?.since ?? now, why } })
+    const courses = of.get(app) ?? new Map<string, Course<Why>>()
+    of.set(app, courses)
+    const course = courses.get(member) ?? { workedAt: null, failing: null }
+    courses.set(member, course)
+    if (why === undefined) course.workedAt = now
+    course.failing = why === undefined ? null : { since: course.failing?.since ?? now, why }
   }
-}
-
-function keyOf(parts: readonly string[]): string {
-  return JSON.stringify(parts)
 }
 
 export function isoTime(ms: number): string {

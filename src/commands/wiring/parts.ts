@@ -28,7 +28,7 @@ import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { turnedAway } from '../../telemetry/notifications.ts'
 import type { QualityQuestion } from '../../telemetry/quality-gauge.ts'
 import { pauseOf } from '../app-settings.ts'
-import { deploymentOf, engineSettings, shards } from '../engine-settings.ts'
+import { deploymentOf, engineSettings } from '../engine-settings.ts'
 import { connectionsOf, missingMigrations } from './database.ts'
 import { version } from './installation.ts'
 import { credentialsOf, openTransport, signersIn } from './services.ts'
@@ -88,6 +88,7 @@ class Current {
   #config: Config
   #settings: EngineSettings
   #apps: ReadonlyMap<string, AppSettings>
+  #appsOfShards: readonly number[]
   /** Of configurations that held before: an answer may still tell them. */
   readonly #former = new Set<string>()
 
@@ -95,6 +96,7 @@ class Current {
     this.#config = config
     this.#settings = settings
     this.#apps = byId(settings)
+    this.#appsOfShards = countByShard(settings)
   }
 
   get config(): Config {
@@ -111,6 +113,12 @@ class Current {
     this.#config = config
     this.#settings = settings
     this.#apps = byId(settings)
+    this.#appsOfShards = countByShard(settings)
+  }
+
+  /** How many apps each shard has. */
+  get appsOfShards(): readonly number[] {
+    return this.#appsOfShards
   }
 
   /** Undefined where the configuration does not name it. */
@@ -122,6 +130,13 @@ class Current {
   secrets(): readonly string[] {
     return [...this.#former, ...knownSecrets(this.#config)]
   }
+}
+
+function countByShard({ apps, shards }: EngineSettings): readonly number[] {
+  return appsOfShards(
+    apps.map(({ id }) => id),
+    shards,
+  )
 }
 
 function thisMachine(): Machine {
@@ -182,11 +197,7 @@ export async function openParts(
     databaseAnswers: () => askDatabase(reader),
     pauses: () => longestPauses(streams, current.settings.apps),
   })
-  const knows = () =>
-    appsOfShards(
-      current.settings.apps.map(({ id }) => id),
-      shards,
-    )
+  const knows = () => current.appsOfShards
   const ownership = onceMigrated(createOwnership({ ...direct, driver, owner, knows, clock, jobs }), pool)
   const transport = await openTransport(config, {
     ...{ clock, random, agent, credentials },

@@ -14,8 +14,11 @@ import { type Places, StreamSchedule } from './stream-schedule.ts'
 import { type SyncResult, syncSeries } from './sync.ts'
 import { feedSeries, inRegion } from './whereabouts.ts'
 
-/** The poller looks at its schedules at least this often, ms, so that its gauges are never older. */
+/** While something is under way, or cannot begin, the poller looks at its schedules this often, ms: its gauges are no older. */
 const LONGEST_NAP_MS = 10_000
+
+/** With nothing to do it sleeps until something is due: a look at each of ten thousand apps would be most of what they cost. */
+const LONGEST_REST_MS = 3_600_000
 
 /** Share of what the limits allow that is spent, at most, on what others want. */
 const SHARE_FOR_WISHES = 0.5
@@ -255,19 +258,26 @@ export class Poller {
     }
   }
 
+  /** How long nothing can be begun, as far as is known, ms. */
+  #nap(): number {
+    const { clock, health } = this.#context
+    if (health.state() === 'down') return LONGEST_NAP_MS
+    let due = Infinity
+    for (const schedule of this.#schedules.values())
+      due = Math.min(due, schedule.next(this.#placesOf(schedule)))
+    const isAtRest = this.#inHand.size === 0 && !this.#rooms.isCrowded
+    return Math.min(Math.max(0, due - clock.monotonic()), isAtRest ? LONGEST_REST_MS : LONGEST_NAP_MS)
+  }
+
   async #run(): Promise<void> {
-    const { clock, signal, health } = this.#context
+    const { signal, health } = this.#context
     signal.addEventListener('abort', this.#wakeup.notify, { once: true })
     await this.#beginWhenPossible()
     while (!signal.aborted) {
       if (health.state() !== 'down') await this.#relieveCrowd()
       this.#startDue()
       this.#gauge()
-      const due = Math.min(
-        ...this.#schedules.values().map(schedule => schedule.next(this.#placesOf(schedule))),
-      )
-      const nap = health.state() === 'down' ? LONGEST_NAP_MS : Math.max(0, due - clock.monotonic())
-      await this.#wakeup.wait(Math.min(nap, LONGEST_NAP_MS))
+      await this.#wakeup.wait(this.#nap())
     }
     await Promise.all(this.#inHand)
   }

@@ -136,8 +136,12 @@ export class StreamSchedule {
   /** How many series are due and wait for a place, and how late the first of them is, ms. */
   lateness(): { readonly series: number; readonly lateBy: number } {
     const now = this.#clock.monotonic()
-    const series = this.#agendas().reduce((sum, delayQueue) => sum + delayQueue.countDue(now), 0)
-    const next = Math.min(...this.#agendas().map(delayQueue => delayQueue.next() ?? Infinity))
+    let series = 0
+    let next = Infinity
+    for (const { delayQueue } of this.#places?.values() ?? []) {
+      series += delayQueue.countDue(now)
+      next = Math.min(next, delayQueue.next() ?? Infinity)
+    }
     return { series, lateBy: series > 0 ? now - next : 0 }
   }
 
