@@ -50,3 +50,15 @@ export async function openApiStage(options: Omit<SandboxOptions, 'clock'>): Prom
     },
   }
 }
+
+/** Users of a channel must have different IDs: each player is given the next one. */
+let uid = 100
+
+/** A command line that makes a player. */
+export const createPlayer = (name: string) => {
+  uid += 1
+  return [
+    ...['players.createPlayer', '--name', name, '--channelName', 'room', '--uid', String(uid)],
+    ...['--streamUrl', 'rtmp://media.example.com/live'],
+  ]
+}

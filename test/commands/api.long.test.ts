@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../../src/postgres/connect.ts'
-import { type ApiStage, openApiStage } from './api-stage.ts'
-import { launch, penstock } from './penstock.ts'
+import { type ApiStage, createPlayer, openApiStage } from './api-stage.ts'
+import { penstock } from './penstock.ts'
 
 let stage: ApiStage
 let pool: pg.Pool
@@ -21,17 +20,6 @@ afterEach(async () => {
   await pool.end()
   await stage.close()
 })
-
-/** Users of a channel must have different IDs: each player is given the next one. */
-let uid = 100
-
-const player = (name: string) => {
-  uid += 1
-  return [
-    ...['players.createPlayer', '--name', name, '--channelName', 'room', '--uid', String(uid)],
-    ...['--streamUrl', 'rtmp://media.example.com/live'],
-  ]
-}
 
 /** Requests that reached the provider. */
 const arrived = () => stage.sandbox.status().requests
@@ -74,8 +62,8 @@ describe('a wrong command line sends nothing', () => {
     [['classroom.setRoomState'], /roomUuid: is missing; state: is missing/],
     [['classroom.resources', '--app', 'dmo', '--roomUuid', 'r'], /no app dmo; did you mean demo\?/],
     [['players.createPlayer', '--token', 'swordfish'], /--token: is secret/],
-    [[...player('x'), '--playTs', '1'], /playTs: is more than 86400 s ago/],
-    [[...player('x'), '--request-id', 'seven', '--dry-run'], /requestId: must be a UUID/],
+    [[...createPlayer('x'), '--playTs', '1'], /playTs: is more than 86400 s ago/],
+    [[...createPlayer('x'), '--request-id', 'seven', '--dry-run'], /requestId: must be a UUID/],
     [['analytics.callSearch', '--start_ts', '1', '--end_ts', '9'], /the plan serves the last 7 days only/],
   ])('%j', async (words, message) => {
     const before = arrived()
@@ -104,7 +92,16 @@ describe('--dry-run', () => {
       apps: [app],
     }
     await writeFile(config, JSON.stringify(settings), { mode: 0o600 })
-    const words = ['api', ...player('x'), '--token', 'env:TOKEN', '--dry-run', '--json', '--config', config]
+    const words = [
+      'api',
+      ...createPlayer('x'),
+      '--token',
+      'env:TOKEN',
+      '--dry-run',
+      '--json',
+      '--config',
+      config,
+    ]
     const { code, stdout, stderr } = await penstock(words, { TOKEN: 'swordfish' })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({
@@ -121,7 +118,7 @@ describe('--dry-run', () => {
   })
 
   test('shows the request ID that is given, and a player without a name under the name that it would get', async () => {
-    const words = player('x').filter(word => word !== '--name' && word !== 'x')
+    const words = createPlayer('x').filter(word => word !== '--name' && word !== 'x')
     const requestId = '6f9619ff-8b86-d011-b42d-00c04fc964ff'
     const { stdout } = await stage.api([...words, '--dry-run', '--request-id', requestId])
     expect(JSON.parse(stdout).requestId).toBe(requestId)
@@ -149,8 +146,8 @@ describe('an answer', () => {
     const switches = { playerFailRate: 0, listBlindSeconds: 0 }
     const listing = await openApiStage({ profile: { kind: 'idle', rooms: 1 }, switches })
     try {
-      await listing.api(player('page-1'))
-      await listing.api(player('page-2'))
+      await listing.api(createPlayer('page-1'))
+      await listing.api(createPlayer('page-2'))
       const list = ['players.listPlayers', '--pageSize', '1', '--json']
       const page = JSON.parse((await listing.api(list)).stdout)
       expect(page.players).toHaveLength(1)
@@ -300,61 +297,5 @@ describe('an error', () => {
     const { code, stderr } = await penstock(['api', 'players.listPlayers', '--config', config, '--json'])
     expect(code).toBe(78)
     expect(JSON.parse(stderr).error).toMatchObject({ kind: 'failed', exitCode: 78 })
-  })
-})
-
-describe('players', () => {
-  test('a name that is taken prints the player that has it', async () => {
-    const { stdout: first } = await stage.api([...player('taken'), '--json'])
-    const { id } = JSON.parse(first).player
-    const { code, stdout, stderr } = await stage.api([...player('taken'), '--json'])
-    expect(code).toBe(5)
-    expect(JSON.parse(stdout).existing.id).toBe(id)
-    expect(JSON.parse(stderr).error).toMatchObject({ kind: 'conflict', status: 409, resourceId: id })
-  })
-
-  test('too many players are no rate', async () => {
-    const quota = await openApiStage({ profile: { kind: 'idle', rooms: 1 }, switches: { playerQuota: 0 } })
-    try {
-      const { code, stderr } = await quota.api([...player('many'), '--json'])
-      expect(code).toBe(7)
-      expect(JSON.parse(stderr).error).toMatchObject({ kind: 'quota' })
-    } finally {
-      await quota.close()
-    }
-  })
-
-  test('a Create without an answer is told step by step and found again by its name', async () => {
-    stage.sandbox.faults.set([{ kind: 'status-after-acting', operation: 'createPlayer', at: [1] }])
-    const words = player('unanswered')
-    const { code, stdout, stderr } = await stage.api([...words, '--json'])
-    expect(code).toBe(0)
-    const truth = stage.sandbox.players('demo').filter(({ name }) => name === 'unanswered')
-    expect(JSON.parse(stdout)).toMatchObject({
-      player: { id: truth[0]!.id },
-      name: 'unanswered',
-      adopted: true,
-    })
-    expect(truth).toHaveLength(1)
-    expect(JSON.parse(stderr).note.text).toMatch(/attempt 1: .*HTTP 504.*\(request .*\); looking in 12 s/)
-    const { rows } = await pool.query('select name, state, player_id, attempts from ingest.intent')
-    expect(rows).toEqual([{ name: 'unanswered', state: 'done', player_id: truth[0]!.id, attempts: 1 }])
-  })
-
-  test('a command that was killed before it knew is taken up by the next one of the same name', async () => {
-    stage.sandbox.faults.set([{ kind: 'status-after-acting', operation: 'createPlayer', at: [1] }])
-    const words = player('killed')
-    const first = launch(['api', ...words, '--config', stage.config])
-    const [said] = await once(first.process.stderr!, 'data')
-    expect(String(said)).toMatch(/looking in 12 s/)
-    first.process.kill('SIGKILL')
-    await first.ended
-    const open = await pool.query('select state, attempts, player_id from ingest.intent')
-    expect(open.rows).toEqual([{ state: 'open', attempts: 1, player_id: null }])
-    const { code, stdout } = await stage.api([...words, '--json'])
-    const truth = stage.sandbox.players('demo').filter(({ name }) => name === 'killed')
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ player: { id: truth[0]!.id }, adopted: true })
-    expect(truth).toHaveLength(1)
   })
 })

@@ -1,22 +1,20 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Grant, PageCommit } from '../../src/engine/ports.ts'
+import type { PageCommit } from '../../src/engine/ports.ts'
 import { anyTime, debit, granted, reach } from './debits.ts'
+import { feedGroup, feedOf, minutes } from './feed.ts'
 import {
   app,
   event,
   eventRows,
   feedPage,
   hour,
-  logPage,
   me,
   openStore,
-  session,
   start,
   type TestStore,
   time,
 } from './harness.ts'
 
-const group = 'classroom-feed'
 const minute = 60_000
 const db: TestStore = await openStore()
 beforeEach(async () => {
@@ -28,24 +26,7 @@ beforeEach(async () => {
 })
 afterAll(() => db.close())
 
-const ask = () => granted(db.ledger, debit(group, 1, 1, { rates: [] }))
-
-async function commitFeed(settles: Grant, more: Partial<PageCommit> = {}): Promise<void> {
-  const { version } = (await db.store.progress(app, 'app-events', ''))!
-  await db.store.commit(feedPage(version, { settles, ...more }))
-}
-
-async function readRoom(room: string): Promise<void> {
-  const progress = await db.store.progress(app, 'room-events', room)
-  await db.store.commit(logPage(room, progress!.version))
-}
-
-const gaps = () =>
-  db.rows(
-    `select reason, state, unit, range_from as "from", range_to as "to" from ingest.gap where unit = 'time' order by range_from`,
-  )
-const minutes = (n: number) => new Date(time(n))
-const unread = (fence = me) => db.store.recordUnread(fence, app, '')
+const { ask, commitFeed, readRoom, gaps, unread } = feedOf(db)
 
 describe('answers of the feed that nobody stored', () => {
   it('are none while every answer was committed or refused, or may still be committed', async () => {
@@ -109,7 +90,7 @@ describe('answers of the feed that nobody stored', () => {
 
   it('of the feed of one region reach back to what that feed told, whatever others told since', async () => {
     const inRegion = (region: string) =>
-      granted(db.ledger, debit(group, 1, 1, { rates: [], scope: `${app}/${region}` }))
+      granted(db.ledger, debit(feedGroup, 1, 1, { rates: [], scope: `${app}/${region}` }))
     const commitIn = async (region: string) => {
       const settles = await inRegion(region)
       const { version } = (await db.store.progress(app, 'app-events', region))!
@@ -357,75 +338,5 @@ describe('a gap of the feed', () => {
     await db.advance(hour)
     await db.keepHouse()
     expect(await gaps()).toMatchObject([{ state: 'lost' }])
-  })
-})
-
-describe('housekeeping', () => {
-  it('forgets debits two days before the last one of their group, and no sooner', async () => {
-    for (let n = 0; n < 3; n++) {
-      if (n > 0) await db.advance(24 * hour)
-      await commitFeed(await ask())
-    }
-    await db.advance(24 * hour)
-    await db.keepHouse()
-    expect(await db.value('select count(*)::int from ingest.debit')).toBe(3)
-    await commitFeed(await ask())
-    await db.keepHouse()
-    expect(await db.value('select min(n)::int from ingest.debit')).toBe(2)
-    expect((await ask()).n).toBe(5)
-  })
-
-  it('keeps an answer that was read by hand until it is a gap, which tells from when on, however long that takes', async () => {
-    await commitFeed(await ask())
-    await db.advance(24 * hour)
-    await db.ledger.settle(await ask(), 'unread', anyTime)
-    for (let n = 0; n < 3; n++) {
-      await db.advance(24 * hour)
-      await commitFeed(await ask())
-    }
-    await db.keepHouse()
-    expect(await unread()).toBe(1)
-    expect(await gaps()).toMatchObject([{ reason: 'unread_answer', from: minutes(0), to: minutes(24 * 60) }])
-    await db.keepHouse()
-    expect(await db.value('select min(n)::int from ingest.debit')).toBe(3)
-  })
-
-  it('keeps none of a group whose unread answers lose nothing', async () => {
-    for (let n = 0; n < 3; n++) {
-      await db.ledger.settle(await granted(db.ledger, debit('call-search', 9, 1)), 'unread', anyTime)
-      await db.advance(30 * hour)
-    }
-    await db.keepHouse()
-    expect(await db.value('select min(n)::int from ingest.debit')).toBe(2)
-  })
-
-  it('takes away what days have left a bounded number at a time, and waits for nobody', async () => {
-    await db.rows(
-      `insert into ingest.debit (scope, limit_group, n, app_id, operation, epoch, sent_at, dead_at)
-       select s, 'call-search', n, 'a', 'search', 1, ingest.clock() - interval '5 days', ingest.clock() - interval '5 days'
-       from unnest(array['a', 'b']) s, generate_series(1, 12000) n`,
-    )
-    await db.rows(
-      `insert into ingest.budget (scope, limit_group, last_n, last_sent_at) select s, 'call-search', 12000, ingest.clock()
-       from unnest(array['a', 'b']) s`,
-    )
-    await db.rows(
-      `create table ingest.test_gone (debits int);
-       grant insert on ingest.test_gone to public;
-       create function ingest.test_note() returns trigger language plpgsql as
-         'begin insert into ingest.test_gone select count(*) from went; return null; end';
-       create trigger test_note after delete on ingest.debit referencing old table as went
-         for each statement execute function ingest.test_note()`,
-    )
-    const other = await session(db.url)
-    await other.query(`begin; select from ingest.debit where scope = 'a' and n = 12000 for update`)
-    await db.keepHouse()
-    expect(await db.rows('select debits from ingest.test_gone')).toEqual(
-      [10_000, 10_000, 3_999].map(debits => ({ debits })),
-    )
-    await other.query('commit')
-    await db.rows('drop trigger test_note on ingest.debit')
-    await db.keepHouse()
-    expect(await db.value('select count(*)::int from ingest.debit')).toBe(0)
   })
 })

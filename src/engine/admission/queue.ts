@@ -48,11 +48,10 @@ function createSlowQueue(): Queue {
 
   function runAlone<T>(group: string, job: () => Promise<T>): Promise<T> {
     const running = job()
-    const settled = running
-      .catch(() => {})
-      .then(() => {
-        if (alone.get(group) === settled) alone.delete(group)
-      })
+    const ended = () => {
+      if (alone.get(group) === settled) alone.delete(group)
+    }
+    const settled = running.then(ended, ended)
     alone.set(group, settled)
     return running
   }
