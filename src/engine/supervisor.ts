@@ -141,7 +141,8 @@ export class Engine {
   async #keepHouse(): Promise<void> {
     const { clock, log, store } = this.#context
     if (this.#shards === 0 || this.#health.state() === 'down') return
-    if ((await store.housekeeping(confirmedTime(clock, this.#context.transport))) === 'done') return
+    const confirmed = confirmedTime(clock, this.#context.transport)
+    if ((await store.housekeeping(confirmed, this.#stopping.signal)) === 'done') return
     log.warn('nothing that is too old was taken away: the provider does not confirm the time of the database')
   }
 

@@ -135,7 +135,10 @@ async function storeMasked(
 }
 
 /** What was read of a call later counts in its summary. */
-const summed = statement('letter_summed', 'select analytics.summarize(:app, array[:call::text])')
+const summed = statement(
+  'letter_summed',
+  'select analytics.summarize(:app, analytics.note_large(:app, array[:call::text]))',
+)
 
 async function isStored(pool: pg.Pool, table: Table, values: Readonly<Record<string, unknown>>) {
   const check = statement(

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { appEvents } from '../provider/classroom/index.ts'
 import { query } from './connect.ts'
+import { sumUpLargeCalls } from './large-calls.ts'
 import {
   dropPartitions,
   fillPartitions,
@@ -61,12 +62,14 @@ const expireGaps = `update ingest.gap set state = 'lost', updated_at = ingest.cl
  * Makes room for what comes and takes away what is too old. What is too old is told by the database's clock, and by no
  * later time than the providers' clocks confirm (`confirmed`, ms since the epoch): a clock that jumped ahead would take
  * away what cannot be had again. While there is doubt, nothing goes. What the rows say is no evidence, for the same clock
- * dates them, and an app that is quiet must age too. Every task is done whatever becomes of the others.
+ * dates them, and an app that is quiet must age too. Every task is done whatever becomes of the others; what is left when
+ * `signal` aborts is done by the next run.
  */
 export async function keepHouse(
   pool: pg.Pool,
   retention: Retention & Ages,
   confirmed: number | undefined,
+  signal?: AbortSignal,
 ): Promise<'done' | 'in doubt'> {
   const [clock] = await query<{ at: Date }>(pool, { text: 'select ingest.clock() as at', values: [] })
   const told = clock!.at.getTime()
@@ -81,7 +84,8 @@ export async function keepHouse(
         ...pruneTables(pool, retention, now),
         () => pruneDebits(pool, now),
       ]
-  await inTurn([...fillPartitions(pool, retention, now), ...ageing])
+  const summing: Task = () => sumUpLargeCalls(pool, signal)
+  await inTurn([...fillPartitions(pool, retention, now), ...ageing, summing], signal)
   return isDoubtful ? 'in doubt' : 'done'
 }
 

@@ -5,7 +5,7 @@ import { type Forgotten, type Keeping, Mask } from './mask.ts'
 import { bind, statement } from './statement.ts'
 
 /** SQLSTATE of a commit that knew fewer to be forgotten than there are. */
-const FORGOTTEN_MEANWHILE = 'PF001'
+export const FORGOTTEN_MEANWHILE = 'PF001'
 
 const readForgotten = statement(
   'forgotten',

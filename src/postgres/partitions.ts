@@ -61,10 +61,10 @@ export function dropPartitions(pool: pg.Pool, retention: Retention, at: Date): r
 
 export type Task = () => Promise<void>
 
-/** Does every task, whatever becomes of the others; then throws what failed first. */
-export async function inTurn(tasks: readonly Task[]): Promise<void> {
+/** Does every task until `signal` aborts, whatever becomes of the others; then throws what failed first. */
+export async function inTurn(tasks: readonly Task[], signal?: AbortSignal): Promise<void> {
   const failures: unknown[] = []
-  for (const task of tasks) await task().catch(error => failures.push(error))
+  for (const task of tasks) if (!signal?.aborted) await task().catch(error => failures.push(error))
   if (failures.length > 0) throw failures[0]
 }
 

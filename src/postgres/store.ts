@@ -45,7 +45,7 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
         return deadLetter(pool, { ...letter, body }, mask.count)
       }),
     prepare: () => makePartitions(pool, retention),
-    housekeeping: confirmed => keepHouse(pool, retention, confirmed),
+    housekeeping: (confirmed, signal) => keepHouse(pool, retention, confirmed, signal),
   }
 }
 

@@ -172,9 +172,10 @@ export interface SeriesStore {
   readonly prepare: () => Promise<void>
   /**
    * Makes room, and takes away what is too old by the time that the providers confirm, ms since the epoch; `in doubt`:
-   * nothing was taken away, because they confirm none yet, or one long before that of the database's clock.
+   * nothing was taken away, because they confirm none yet, or one long before that of the database's clock. Sums up the
+   * calls that are too large for a commit; what is left when `signal` aborts is done by the next run.
    */
-  readonly housekeeping: (confirmed: number | undefined) => Promise<'done' | 'in doubt'>
+  readonly housekeeping: (confirmed: number | undefined, signal?: AbortSignal) => Promise<'done' | 'in doubt'>
 }
 
 export interface WantedRoom {

@@ -266,7 +266,7 @@ export const progress: readonly Plant[] = [
     says: 'a call that was summed up is not summed up again when more of it comes',
     group: 'progress',
     from: 'code',
-    file: 'migrations/0004-analytics.sql',
+    file: 'migrations/0009-large-calls.sql',
     find: 'perform analytics.summarize(p_app, v_calls);',
     put: `perform analytics.summarize(p_app, v_calls)
       where not exists (select from analytics.call_summary t where t.app_id = p_app and t.call_id = any (v_calls) and t.samples > 0);`,

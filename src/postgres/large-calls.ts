@@ -1,0 +1,80 @@
+import type pg from 'pg'
+import { query } from './connect.ts'
+import { sqlState, storeError } from './errors.ts'
+import { FORGOTTEN_MEANWHILE } from './masks.ts'
+import { inTurn } from './partitions.ts'
+
+/** A call of ten thousand hours takes a quarter of an hour. */
+const LONGEST_MS = 3_600_000
+
+/** The database finds out by itself that we are gone, which it would not while it reckons. */
+const LEFT_AFTER_MS = 2_000
+
+/** Calls of one run; what is left is done by the next. */
+const MOST_CALLS = 20
+
+interface Due extends pg.QueryResultRow {
+  readonly app: string
+  readonly call: string
+  readonly times: number
+}
+
+/** A call that went on meanwhile, or of which something is still to be tried, is noted again with that. */
+const due = `
+  select d.app_id as app, d.call_id as call, d.times from ingest.summary_due d
+  where analytics.is_tried(d.app_id, d.call_id) order by d.noted_at, d.app_id, d.call_id limit $1`
+
+/** Two processes never sum up the same call. */
+const lock = `
+  select pg_try_advisory_xact_lock(hashtextextended('penstock summary of ' || $1 || ' ' || $2, 0)) as taken,
+         (select count(*) from ingest.forgotten f where f.app_id = $1) as forgotten`
+
+const done = 'delete from ingest.summary_due where app_id = $1 and call_id = $2 and times = $3'
+
+/**
+ * Sums up the calls that are too large to be summed up within a commit, the one that waited longest first, each in a
+ * transaction that may take as long as it takes. What is stored of one meanwhile has it summed up again by the next run;
+ * so has one that is under way when `signal` aborts. Throws StoreUnavailable.
+ */
+export async function sumUpLargeCalls(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+  const calls = await query<Due>(pool, { text: due, values: [MOST_CALLS] })
+  await inTurn(
+    calls.map(call => () => sumUp(pool, call, signal)),
+    signal,
+  )
+}
+
+async function sumUp(pool: pg.Pool, { app, call, times }: Due, signal?: AbortSignal): Promise<void> {
+  const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
+  const leave = () => void client.end().catch(() => {})
+  signal?.addEventListener('abort', leave, { once: true })
+  let isBroken = false
+  try {
+    await client.query('begin')
+    await client.query(`set local statement_timeout = ${LONGEST_MS}`)
+    await client.query(`set local client_connection_check_interval = ${LEFT_AFTER_MS}`)
+    const { rows } = await client.query<{ taken: boolean; forgotten: string }>(lock, [app, call])
+    if (rows[0]!.taken) {
+      await client.query(longer('select analytics.summarize($1, array[$2])', [app, call]))
+      // Who was forgotten while the stays were read must not be named by the summary.
+      await client.query('select ingest.hold_forgotten($1, $2)', [app, rows[0]!.forgotten])
+      await client.query(done, [app, call, times])
+    }
+    await client.query('commit')
+  } catch (error) {
+    isBroken = await client.query('rollback').then(
+      () => false,
+      () => true,
+    )
+    if (signal?.aborted || sqlState(error) === FORGOTTEN_MEANWHILE) return
+    throw storeError(error, { name: 'sum_up_large_call', client })
+  } finally {
+    signal?.removeEventListener('abort', leave)
+    client.release(isBroken || signal?.aborted)
+  }
+}
+
+/** The driver has a limit of its own, which it lets a statement set. */
+function longer(text: string, values: unknown[]): pg.QueryConfig {
+  return Object.assign({ text, values }, { query_timeout: LONGEST_MS + 5_000 })
+}
