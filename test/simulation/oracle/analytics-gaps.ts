@@ -178,7 +178,7 @@ function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap
   const { series } = world.book
   const wrong = (text: string): Wrong => ({ kind: 'gap', text: `${reason}, ${state}; ${text}` })
   const said = `${reason} ${state}`
-  const isServed = entry.served.length > 0
+  const isServed = entry.served.some(asked => isSurelyStored(world.examination, asked))
   const lateness = isInsight(series.stream) ? insightLateness[series.stream] : 0
   const isFinal = entry.served.some(({ time }) => time / 1_000 >= at + series.step + lateness)
   const isRight =
