@@ -51,7 +51,7 @@ export function beside({
       writeFile(config, configText(server.url, provider.firstLine, apps, asked), { mode: 0o600 })
     await have([quiet])
     const pool = new pg.Pool({ connectionString: server.url, max: 1 })
-    const daemon = await startChild(['src/main.ts', 'run', '--config', config])
+    const daemon = await startChild(['bin/penstock.mjs', 'run', '--config', config])
     try {
       await untilCommitted(pool, daemon)
       await systemClock.sleep(SETTLED_AFTER_MS)
@@ -108,7 +108,7 @@ async function watch(
   await writeFile(config, configText(url, provider.firstLine, apps), { mode: 0o600 })
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   const begun = systemClock.monotonic()
-  const daemon = await startChild(['src/main.ts', 'run', '--config', config])
+  const daemon = await startChild(['bin/penstock.mjs', 'run', '--config', config])
   try {
     await untilCommitted(pool, daemon)
     const firstCommit = since(begun)

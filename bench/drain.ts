@@ -126,7 +126,7 @@ export async function drainOnce(
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   const begun = systemClock.monotonic()
   const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
-  const daemon = await startChild([...flags, 'src/main.ts', 'run', '--config', config])
+  const daemon = await startChild([...flags, 'bin/penstock.mjs', 'run', '--config', config])
   try {
     await provider.says(`first ${round}`)
     const startSeconds = since(begun)

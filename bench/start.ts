@@ -56,7 +56,7 @@ async function untilFirstRow(folder: string, provider: string, round: string): P
   const config = join(folder, 'penstock.yaml')
   await writeFile(config, configText(folder, provider, port), { mode: 0o600 })
   const began = performance.now()
-  const daemon = await startChild(['src/main.ts', 'run', '--config', config])
+  const daemon = await startChild(['bin/penstock.mjs', 'run', '--config', config])
   try {
     while (!(await countsRows(port))) {
       if (!daemon.alive()) throw new Error('the daemon ended before it stored anything')

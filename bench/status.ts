@@ -34,12 +34,12 @@ export async function status({ say }: { readonly say: (line: string) => void }) 
       status: await median(readStatus, database.url),
       metrics: await median(readStoreGauges, database.url),
     }
-    const sandbox = await startChild(['src/main.ts', 'sandbox', '--port', '0', '--profile', 'lively'])
+    const sandbox = await startChild(['bin/penstock.mjs', 'sandbox', '--port', '0', '--profile', 'lively'])
     children.push(sandbox)
     const provider = /http:\/\/\S+/.exec(sandbox.firstLine)![0]
     const config = join(folder, 'penstock.yaml')
     await writeFile(config, configText(database.url, provider), { mode: 0o600 })
-    children.push(await startChild(['src/main.ts', 'run', '--config', config]))
+    children.push(await startChild(['bin/penstock.mjs', 'run', '--config', config]))
     await untilReady()
     const cold: Record<string, number> = {}
     const warm: Record<string, number> = {}

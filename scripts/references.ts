@@ -44,7 +44,7 @@ ${rows.join('\n')}
 
 Anywhere else the program runs on Node 22.19 or newer with a Postgres of your own (\`database.url\`); the demo needs the
 embedded one. The image is for Linux. On macOS the Node of the package is somewhat older than on Linux; where another is
-installed, \`node src/main.ts demo\` uses that.`
+installed, \`node bin/penstock.mjs demo\` uses that.`
 }
 
 function page(title: string, text: string): string {

@@ -49,19 +49,27 @@ describe('the Dockerfile', () => {
   })
 
   test('takes over from a stage only what that stage has made', () => {
-    for (const [stage, name] of [
-      [last, 'packages'],
-      [demo, 'demo-packages'],
+    for (const [stage, made] of [
+      [last, { packages: 'node_modules', program: 'dist' }],
+      [demo, { 'demo-packages': 'node_modules' }],
     ] as const) {
       const taken = stage.instructions.filter(({ flags }) => flags.from !== undefined)
-      expect(taken.map(({ flags }) => flags.from)).toEqual([name])
-      expect(taken.flatMap(sourcesOf)).toEqual([`${workdirOf(stageOf(stages, name))}/node_modules`])
+      expect(taken.map(({ flags }) => flags.from)).toEqual(Object.keys(made))
+      expect(taken.flatMap(sourcesOf)).toEqual(
+        Object.entries(made).map(([name, what]) => `${workdirOf(stageOf(stages, name))}/${what}`),
+      )
     }
   })
 
   test('installs what the lockfile says for production, and runs no script of a package', () => {
-    const commands = all.filter(({ name }) => name === 'RUN').map(({ text }) => text)
-    expect(commands).toEqual(['npm ci --omit=dev --ignore-scripts', 'npm ci --omit=dev --ignore-scripts'])
+    const commands = (stage: string) =>
+      stageOf(stages, stage)
+        .instructions.filter(({ name }) => name === 'RUN')
+        .map(({ text }) => text)
+    expect(commands('packages')).toEqual(['npm ci --omit=dev --ignore-scripts'])
+    expect(commands('demo-packages')).toEqual(['npm ci --omit=dev --ignore-scripts'])
+    expect(commands('program')).toEqual(['npm ci --ignore-scripts', 'npm run build'])
+    expect([...commands('daemon'), ...commands('demo')]).toEqual([])
   })
 
   test('fetches nothing by itself and starts no shell', () => {

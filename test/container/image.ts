@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Context, openContext } from './context.ts'
 import { execForm, type Instruction, pairsOf, readDockerfile, type Stage, stageOf } from './dockerfile.ts'
@@ -22,7 +22,7 @@ export interface Image {
 }
 
 /**
- * Does what the Dockerfile says of the daemon without a container engine: copies what it copies and runs its `npm ci` in an empty
+ * Does what the Dockerfile says of the daemon without a container engine: copies what it copies and runs its npm in an empty
  * folder. Throws where it says something that cannot be done so.
  */
 export async function buildImage(): Promise<Image> {
@@ -31,7 +31,7 @@ export async function buildImage(): Promise<Image> {
   const context = openContext(repository)
   const stages = readDockerfile(join(repository, 'Dockerfile'))
   const last = stageOf(stages, 'daemon')
-  for (const stage of [stageOf(stages, 'packages'), last]) {
+  for (const stage of [stageOf(stages, 'packages'), stageOf(stages, 'program'), last]) {
     const files = join(folder, stage.name)
     await mkdir(files)
     for (const instruction of stage.instructions)
@@ -78,7 +78,7 @@ async function perform({ line, name, flags, text }: Instruction, stage: Stage, p
       const words = text.split(' ')
       const to = words.pop()!
       for (const from of words) {
-        const target = inside(to.endsWith('/') ? join(to, from) : to)
+        const target = inside(to.endsWith('/') ? join(to, basename(from)) : to)
         if (flags.from) await cp(join(place.folder, flags.from, from), target, { recursive: true })
         else if (place.context.has(from)) place.context.copy(from, target)
         else throw new Error(`line ${line}: ${from} is not there, or .dockerignore leaves it out`)
@@ -86,8 +86,8 @@ async function perform({ line, name, flags, text }: Instruction, stage: Stage, p
       return
     }
     case 'RUN':
-      if (!text.startsWith('npm ci ')) throw new Error(`line ${line}: only npm ci is run here`)
-      install(text.split(' '), inside('.'))
+      if (!/^npm (ci|run) /.test(text)) throw new Error(`line ${line}: only npm is run here`)
+      runNpm(text.split(' '), inside('.'))
   }
 }
 
@@ -96,7 +96,7 @@ const ofOthers =
   /^(NODE_ENV|INIT_CWD|npm_(package|lifecycle|config_(include|omit|only|production|.*prefix)).*)$/i
 
 /** As in a clean container; what an earlier installation has fetched is not fetched again. */
-function install([program, ...args]: readonly string[], cwd: string): void {
+function runNpm([program, ...args]: readonly string[], cwd: string): void {
   const inherited = Object.entries(process.env).filter(([name]) => !ofOthers.test(name))
   const env = { ...Object.fromEntries(inherited), npm_config_prefer_offline: 'true' }
   const { status, stderr, error } = spawnSync(program!, args, { cwd, env, encoding: 'utf8' })
