@@ -169,14 +169,14 @@ const pages: Tour = {
   },
 }
 
-/** Calls that are crowded, many at once, or strange. */
+/** Calls that are crowded, many at once, or strange, until the housekeeping has summed up the largest. */
 const calls: Tour = {
-  length: 9 * minute,
+  length: 13 * minute,
   demands: {
     ...calm,
     plan: 'enterprise',
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
-    quirks: { longCallHours: 1.7, burstOfCalls: 40, backwardCall: 0.1, unknownMid: 0.1 },
+    quirks: { longCallHours: 1.7, burstOfCalls: 40, crowd: 120, backwardCall: 0.1, unknownMid: 0.1 },
     switches: {
       ...{ ...plain, roomReuse: 'off' },
       ...{ callSearch: 'overlap', hasMore: 'forced', hasMoreAbove: 10, mostPerPage: 10, kvs: 'objects' },

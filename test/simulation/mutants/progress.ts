@@ -272,6 +272,15 @@ export const progress: readonly Plant[] = [
       where not exists (select from analytics.call_summary t where t.app_id = p_app and t.call_id = any (v_calls) and t.samples > 0);`,
   },
   {
+    name: 'large-call-never-summed-up',
+    says: 'a call that is too large to be summed up with its last item is never summed up',
+    group: 'progress',
+    from: 'code',
+    file: 'src/postgres/housekeeping.ts',
+    find: '...ageing, summing]',
+    put: '...ageing]',
+  },
+  {
     name: 'summary-whole-without-what-was-given-up',
     says: 'a call of which an item was given up is said to be summed up whole',
     group: 'progress',

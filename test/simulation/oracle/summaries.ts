@@ -28,17 +28,22 @@ interface Value {
 
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
+/** A call whose stays come to more than these, seconds, is summed up by the housekeeping, which has come by in such a time. */
+const large = 50 * 3_600
+const untilHouseKept = 660
+
 /**
  * Every cell of the summaries of calls, against the values of the world that are stored. One of which something is still
- * pending may be behind.
+ * pending may be behind, and so may a large one of which something was read just now.
  */
 export async function examineSummaries(examination: Examination): Promise<readonly Finding[]> {
-  const { rows, apps, sandbox } = examination
+  const { rows, apps, sandbox, end } = examination
   const found = new Findings()
   const standing = new Map(
     (
-      await rows<{ key: string; pending: boolean; lost: boolean }>(
-        `select app_id || ' ' || item as key, bool_or(state = 'pending') as pending, bool_or(state = 'lost') as lost
+      await rows<{ key: string; pending: boolean; lost: boolean; read: number }>(
+        `select app_id || ' ' || item as key, bool_or(state = 'pending') as pending, bool_or(state = 'lost') as lost,
+                extract(epoch from max(updated_at))::float8 as read
          from ingest.work_item where stream in ('call-sessions', 'call-metrics') group by 1`,
       )
     ).map(({ key, ...state }) => [key, state]),
@@ -49,7 +54,8 @@ export async function examineSummaries(examination: Examination): Promise<readon
     for (const calls of inGroups(settled)) {
       const stored = await readStored(examination, areOf(app, calls))
       for (const callId of calls) {
-        const isLost = standing.get(`${app} ${callId}`)!.lost
+        const { lost: isLost, read } = standing.get(`${app} ${callId}`)!
+        if (read > end / 1_000 - untilHouseKept && staysOf(callId, stored, end) > large) continue
         const call = { callId, isLost, series: sandbox.analytics(app).series(callId) }
         compareCall(found, `${app} ${callId}`, call, stored)
       }
@@ -92,6 +98,15 @@ async function readStored(examination: Examination, where: string) {
     ),
     counts: await read<Counts>(countsOf(examination, where)),
   }
+}
+
+/** All stays of a call together, as far as they are known, seconds. */
+function staysOf(callId: string, stored: Stored, now: number): number {
+  const ended = stored.ends(callId)[0]?.to ?? now / 1_000
+  return stored
+    .persons(callId)
+    .map(({ from, to }) => (from === null ? 0 : (to ?? ended) - from))
+    .reduce((sum, seconds) => sum + seconds, 0)
 }
 
 interface Judged {
