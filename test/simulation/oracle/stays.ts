@@ -54,23 +54,16 @@ export async function examineStays(
   stored: StoredSchema,
 ): Promise<readonly Finding[]> {
   const rooms = new Map(stored.get('room')!.rows.map(room => [roomOf(room), room]))
-  const found = await Promise.all(
-    views.map(async view => {
-      const told = await rows<{ said: string }>(sayAll(view))
-      const expected = expectedOf(view, stored, rooms)
-      return [
-        ...beyond(
-          told.map(({ said }) => said),
-          expected,
-        ).map(text => ({ kind: 'duplicate' as const, text })),
-        ...beyond(
-          expected,
-          told.map(({ said }) => said),
-        ).map(text => ({ kind: 'lost' as const, text })),
-      ].map(({ kind, text }) => ({ kind, text: `classroom.${view.name}: ${text}` }))
-    }),
-  )
-  return found.flat()
+  const found: Finding[] = []
+  for (const view of views) {
+    const told = (await rows<{ said: string }>(sayAll(view))).map(({ said }) => said)
+    const expected = expectedOf(view, stored, rooms)
+    const add = (kind: 'duplicate' | 'lost', texts: readonly string[]) =>
+      found.push(...texts.map(text => ({ kind, text: `classroom.${view.name}: ${text}` })))
+    add('duplicate', beyond(told, expected))
+    add('lost', beyond(expected, told))
+  }
+  return found
 }
 
 /** A row as one text: room, user, begin, end, how long it lasted, all in ms, and what else it says. */
