@@ -7,8 +7,9 @@ import { inTurn } from './partitions.ts'
 /** A call of ten thousand hours takes a quarter of an hour. */
 const LONGEST_MS = 3_600_000
 
-/** The database finds out by itself that we are gone, which it would not while it reckons. */
-const LEFT_AFTER_MS = 2_000
+/** The database finds out by itself that we are gone, which it would not while it reckons; one on Windows cannot. */
+const noticeLeaving = `
+  do $$ begin set local client_connection_check_interval = '2s'; exception when invalid_parameter_value then null; end $$`
 
 /** Calls of one run; what is left is done by the next. */
 const MOST_CALLS = 20
@@ -52,7 +53,7 @@ async function sumUp(pool: pg.Pool, { app, call, times }: Due, signal?: AbortSig
   try {
     await client.query('begin')
     await client.query(`set local statement_timeout = ${LONGEST_MS}`)
-    await client.query(`set local client_connection_check_interval = ${LEFT_AFTER_MS}`)
+    await client.query(noticeLeaving)
     const { rows } = await client.query<{ taken: boolean; forgotten: string }>(lock, [app, call])
     if (rows[0]!.taken) {
       await client.query(longer('select analytics.summarize($1, array[$2])', [app, call]))
