@@ -22,6 +22,7 @@ const names = [
   '0006-classes-and-completeness',
   '0007-jobs',
   '0008-backlog-without-off',
+  '0009-large-calls',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
