@@ -3,6 +3,8 @@ import type { Random } from '../../src/clock/clock.ts'
 /**
  * What may happen to a request between client and world. `lost-response` acts before the connection ends,
  * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`, `no-data` leaves it out.
+ * `unlisted` leaves out the first player of a list, as if there were none; `miscounted` leaves it out and counts it.
+ * `strange` answers in a shape of which nobody can tell what it holds.
  */
 export const faultKinds = [
   'reset',
@@ -20,6 +22,9 @@ export const faultKinds = [
   'no-data',
   'endless',
   'looping-next-id',
+  'unlisted',
+  'miscounted',
+  'strange',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 

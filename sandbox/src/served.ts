@@ -38,3 +38,8 @@ function changeProperties({ extra, beside, state }: WidgetEntry, { widgetKeys }:
 function shown({ userUuid, userName, role }: Member): object {
   return { userUuid, userName, role: roleWords[role] }
 }
+
+/** What somebody is in a class, as the events of its room tell it. */
+export function roleIn({ roles }: Switches, role: number): number | string {
+  return (roles === 'word' ? roleWords[role] : undefined) ?? role
+}

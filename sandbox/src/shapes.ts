@@ -21,7 +21,13 @@ export function batch({ list, ...counts }: Page<object>, switches: Switches): un
       return new Beside({ data: list, ...nextId })
     case 'item':
       return { ...list[0], ...nextId }
+    case 'named':
+      return { ...named(list), ...nextId }
   }
+}
+
+function named(list: readonly object[]): object {
+  return Object.fromEntries(list.map((item, n) => [`item${n + 1}`, item]))
 }
 
 /** A list that comes whole, without a nextId. */
@@ -29,6 +35,7 @@ export function wholeList(list: readonly object[], switches: Switches): unknown 
   const { listShape } = switches
   if (isLeftOut(list, switches)) return new Beside({})
   if (listShape === 'records') return { records: list }
+  if (listShape === 'named') return named(list)
   return listShape === 'item' && list.length === 1 ? list[0] : list
 }
 

@@ -19,8 +19,8 @@ export const switchTable = {
   ),
   listShape: choice(
     'list',
-    ['list', 'records', 'beside', 'item'],
-    'data of room events, recordings, quizzes and polls: an object with list, with a list of another name, an array beside its nextId, or one item with the nextId among its fields',
+    ['list', 'records', 'beside', 'item', 'named'],
+    'data of room events, recordings, quizzes and polls: an object with list, with a list of another name, an array beside its nextId, one item with the nextId among its fields, or each item under a name of its own',
   ),
   batchItems: quantity(
     1_000,
@@ -78,6 +78,7 @@ export const switchTable = {
     ['uid', 'other'],
     'uuid of the stream that a user sends: the uid in calls, or a number of its own',
   ),
+  roles: choice('number', ['number', 'word'], 'how the events of a room tell what somebody is in the class'),
   crowds: choice(
     'named',
     ['named', 'counted'],

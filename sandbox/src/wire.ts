@@ -68,6 +68,13 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
     }
     case 'wrong-types':
       return json('{"code":"zero","msg":[],"ts":"today","data":7}')
+    case 'unlisted':
+    case 'miscounted':
+      return json(JSON.stringify(withoutFirst((await act({ loops: false }).json()) as List, fault.kind)))
+    case 'strange': {
+      const { data: _, ...body } = (await act({ loops: false }).json()) as { readonly data?: unknown }
+      return json(JSON.stringify({ ...body, data: { news: { of: { tomorrow: [1] } } } }))
+    }
     case 'endless':
       return endless()
     case 'looping-next-id':
@@ -81,6 +88,21 @@ export function json(text: string, status = 200, headers: Readonly<Record<string
 
 function html(text: string, status: number): Response {
   return new Response(text, { status, headers: { 'content-type': 'text/html' } })
+}
+
+interface List {
+  readonly players?: readonly unknown[]
+  readonly totalSize?: number
+}
+
+function withoutFirst({ players, totalSize, ...body }: List, kind: 'unlisted' | 'miscounted'): List {
+  if (!players || totalSize === undefined || players.length === 0)
+    return { ...body, players, totalSize } as List
+  return {
+    ...body,
+    players: players.slice(1),
+    totalSize: kind === 'unlisted' ? totalSize - 1 : totalSize,
+  } as List
 }
 
 function failure({ status = 500, code, message = 'injected', retryAfter }: FaultRule, ts: number): Response {

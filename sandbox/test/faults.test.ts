@@ -131,6 +131,12 @@ describe('the fault', () => {
     await reader.cancel()
   })
 
+  it('strange answers what nobody can tell what it holds', async () => {
+    const stage = faulty({ kind: 'strange', every: 1 })
+    const { body } = await stage.get(at(stage.running().roomUuid).events)
+    expect(body).toMatchObject({ code: 0, data: { news: { of: expect.anything() } } })
+  })
+
   it('looping-next-id leads back to the page it came from', async () => {
     const stage = faulty({ kind: 'looping-next-id', every: 1 })
     const { events } = at(stage.running().roomUuid)

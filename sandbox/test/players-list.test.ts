@@ -209,6 +209,17 @@ describe('a page', () => {
     expect([idsOf(first.players), idsOf(second.players)]).toEqual([ids.slice(0, 2), ids.slice(0, 2)])
     expect(second.nextPageToken).toBe(first.nextPageToken)
   })
+
+  it.each([
+    ['unlisted', 1],
+    ['miscounted', 2],
+  ] as const)('%s leaves out the first and counts %i', async (kind, totalSize) => {
+    const faults = [{ kind, every: 2, operation: 'listPlayers' }] as const
+    const { list, ids } = await stageWith(['a', 'a'], { faults })
+    expect(idsOf((await list({})).body.players)).toEqual(ids)
+    const { body } = await list({})
+    expect([idsOf(body.players), body.totalSize]).toEqual([ids.slice(1), totalSize])
+  })
 })
 
 describe('a list of a provider that holds back', () => {

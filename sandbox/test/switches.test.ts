@@ -192,23 +192,26 @@ it.each(['2', '0'] as const)(
 )
 
 describe('listShape', () => {
-  const first = async (listShape: 'list' | 'records' | 'beside' | 'item') => {
+  const first = async (listShape: 'list' | 'records' | 'beside' | 'item' | 'named') => {
     const { get, running } = play({ switches: { listShape } })
     const { body } = await get(at(running().roomUuid).events)
     return body as { readonly data: object; readonly nextId?: unknown }
   }
 
-  it('list, records, beside and item: the same items in four shapes, each with its nextId', async () => {
-    const [list, records, beside, item] = await Promise.all([
+  it('list, records, beside, item and named: the same items in five shapes, each with its nextId', async () => {
+    const [list, records, beside, item, named] = await Promise.all([
       first('list'),
       first('records'),
       first('beside'),
       first('item'),
+      first('named'),
     ])
     const { list: items, nextId } = list.data as { list: readonly object[]; nextId: string }
     expect(records.data).toEqual({ records: items, nextId })
     expect(beside).toMatchObject({ data: items, nextId })
     expect(item.data).toEqual({ ...items[0], nextId: expect.any(String) })
+    const { nextId: next, ...byName } = named.data as { readonly nextId?: string }
+    expect({ items: Object.values(byName), next }).toEqual({ items, next: nextId })
   })
 })
 
@@ -294,6 +297,20 @@ describe('streamUuids', () => {
       expect(streams.filter(stream => uids.has(stream)).length > 10).toBe(same)
     },
   )
+})
+
+describe('roles', () => {
+  it.each([
+    ['number', [1, 2]],
+    ['word', ['student', 'teacher']],
+  ] as const)('%s: what somebody is in a class', (roles, said) => {
+    const { linesOf } = play({ switches: { roles } })
+    const told = linesOf('event').flatMap(({ cmd, data }) => {
+      const { onlineUsers = [] } = data as { onlineUsers?: readonly { role: unknown }[] }
+      return cmd === 20 ? onlineUsers.map(({ role }) => role) : []
+    })
+    expect([...new Set(told)].sort()).toEqual(said)
+  })
 })
 
 describe('crowds counted', () => {

@@ -5,6 +5,7 @@ import { type Draw, drawFrom } from '../draw.ts'
 import { befalls } from '../hash.ts'
 import { firstNames, lastNames } from '../names.ts'
 import { seededRandom } from '../seeded.ts'
+import { roleIn } from '../served.ts'
 import type { Contents } from '../world.ts'
 
 /** Far enough for no clock to be so wrong, ms. */
@@ -103,8 +104,9 @@ export function streamOf({ switches }: Rules, { uid, streamUuid }: Pupil): strin
 }
 
 function shown({ rules }: Classroom, pupil: Pupil, updateTime: number): object {
-  const { userUuid, userName, role } = pupil
-  const person = { userUuid, userName, role, streamUuid: streamOf(rules, pupil), type: role }
+  const { userUuid, userName, role: type } = pupil
+  const role = roleIn(rules.switches, type)
+  const person = { userUuid, userName, role, streamUuid: streamOf(rules, pupil), type }
   const { eventTimes } = rules.switches
   if (eventTimes === 'absent') return person
   const isFar = eventTimes === 'far' && befalls(0.2, userUuid, updateTime)

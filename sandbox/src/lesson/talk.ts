@@ -1,16 +1,14 @@
 import { cmds } from '../../../src/provider/classroom/index.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
 import { messages } from '../names.ts'
+import { roleIn } from '../served.ts'
 import { enter, leave, streamOf, studentsPresent } from './people.ts'
 
 export function chat(room: Classroom, now: number): void {
   if (room.present.size === 0) return
   const { userUuid, userName, role } = room.draw.pick([...room.present.values()])
-  room.tell(
-    cmds.chat,
-    { fromUser: { userUuid, userName, role }, message: room.draw.pick(messages), type: 1 },
-    now,
-  )
+  const fromUser = { userUuid, userName, role: roleIn(room.rules.switches, role) }
+  room.tell(cmds.chat, { fromUser, message: room.draw.pick(messages), type: 1 }, now)
 }
 
 /** The teacher is there early, says a few things, and goes once more: none of it is told with a time. */
