@@ -37,6 +37,7 @@ export const reuse: Tour = {
   length: 46 * minute,
   demands: {
     ...{ plan: 'starter', apps: ['alpha'], processes: 1, ...troubledBy('spells', 'latency') },
+    playersEvery: minute,
     profile: { classes: 9, students: 3, eventsPerMinute: 10 },
     quirks: {},
     switches: {
@@ -52,6 +53,20 @@ export const reuse: Tour = {
     spells: [
       spellOf('503', { from: 6 * minute, to: 20 * minute, app: 'alpha', operation: 'appEvents' }),
       spellOf('500', { from: 24 * minute, to: 38 * minute, app: 'alpha', operation: 'roomEvents' }),
+      // The first of all players is in every other list, then in none, and then among those that are counted alone.
+      {
+        ...{ from: 3 * minute, to: 16 * minute },
+        rules: [{ kind: 'unlisted', operation: 'listPlayers', app: 'alpha', every: 2 }],
+      },
+      ...[18, 22, 34, 38].map(from =>
+        spellOf('unlisted', {
+          from: from * minute,
+          to: (from + 2.2) * minute,
+          app: 'alpha',
+          operation: 'listPlayers',
+        }),
+      ),
+      spellOf('miscounted', { from: 26 * minute, to: 33 * minute, app: 'alpha', operation: 'listPlayers' }),
     ],
   },
 }

@@ -101,7 +101,7 @@ const lives: Tour = {
     quirks: { unknownCmd: 0.05, malformedRecord: 0.03, malformedWidgetItem: 0.1, sharedReward: 0.3 },
     switches: {
       ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },
-      ...{ roomReuse: 'on', classRestart: 'on', sequence: 'holes', emptyResources: 'no-data' },
+      ...{ roomReuse: 'on', classRestart: 'on', sequence: 'holes', emptyRoomLists: 'no-data' },
       ...{
         mutedRooms: 'for-a-while',
         missingLogs: 'without-code',
@@ -130,13 +130,25 @@ const silence: Tour = {
       ...{ feedShape: 'list', listShape: 'beside', appFeed: 'redelivering', tail: 'valid', logEnd: 'absent' },
       ...{ roomReuse: 'off', mutedRooms: 'for-good', eventTimes: 'far', nextIdType: 'number' },
       ...{ widgetItemSequence: 'absent', widgetKeys: 'nested', voteOptions: 'object', crowds: 'counted' },
-      ...{ streamUuids: 'other', uploadAnswer: 'object', recordingEndState: '0', playerList: 'thin' },
+      ...{
+        submitter: 'fromUser',
+        roles: 'word',
+        streamUuids: 'other',
+        uploadAnswer: 'object',
+        recordingEndState: '0',
+        playerList: 'thin',
+      },
       ...{ listBlindSeconds: 0, playersPerPage: 2, playerDestroysPerHour: 1 },
     },
     spells: [
       spellOf('lost response', { from: 4 * minute, to: 5 * minute, app: 'alpha', operation: 'appEvents' }),
       spellOf('wrong types', { from: 7 * minute, to: 8 * minute, app: 'alpha', operation: 'popupQuiz' }),
-      spellOf('404', { from: 10 * minute, to: 11 * minute, app: 'alpha', operation: 'appEvents' }),
+      spellOf('strange', { from: 7 * minute, to: 8 * minute, app: 'alpha', operation: 'poll' }),
+      spellOf('404', { from: 9 * minute, to: 11 * minute, app: 'alpha', operation: 'appEvents' }),
+      // It is looked at everything three quarters of the way.
+      spellOf('no data', {
+        ...{ from: 11 * minute, to: 12 * minute + second, app: 'alpha', operation: 'resources' },
+      }),
     ],
   },
 }
@@ -157,7 +169,7 @@ const pages: Tour = {
       ...{
         ...plain,
         feedShape: 'array',
-        listShape: 'list',
+        listShape: 'named',
         batchItems: 3,
         // What is new of a log stands on the page that was its last.
         logEnd: 'null',
@@ -197,7 +209,14 @@ const long: Tour = {
     switches: {
       ...{ ...plain, roomReuse: 'off', callSearch: 'overlap', hasMore: 'real', mostPerPage: 100 },
       ...{ kvs: 'triples', emptyLists: 'absent', missingValues: 0, lateValueSeconds: 600, tightHours: 0 },
-      ...{ feedShape: 'object-with-next-id', listShape: 'item', callEnd: 'present', openStayEnd: 'absent' },
+      ...{
+        feedShape: 'object-with-next-id',
+        appFeed: 'consuming',
+        mutedRooms: 'for-good',
+        listShape: 'item',
+        callEnd: 'present',
+        openStayEnd: 'absent',
+      },
       ...{ realtimeEnd: 'inclusive', realtimeUid: 'string', usersOutsideChannels: 'refused' },
     },
   },

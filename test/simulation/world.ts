@@ -43,6 +43,7 @@ const choices: Choices = {
   emptyRoomLists: 'all',
   personIds: 'all',
   streamUuids: 'all',
+  roles: 'all',
   crowds: 'all',
   voteOptions: 'all',
   recordingEndState: 'all',

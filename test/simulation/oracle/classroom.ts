@@ -32,13 +32,15 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const toldEvents = (room: TrueRoom) =>
     told(`${room.app} appEvents`, `${room.app} roomEvents ${room.roomUuid}`)
   const complete = await readComplete(examination)
+  const isFed = fedEvents(examination)
   const isExcused = (room: TrueRoom, event: TrueEvent) => {
     if (isOn('room-events') && room.isServed) return event.at > end - lag
-    if (room.muted) return !complete.has(`${room.app} ${room.roomUuid} ${room.stored}`)
+    const isComplete = complete.has(`${room.app} ${room.roomUuid} ${room.stored}`)
+    if (room.muted && (isComplete || !isFed(room, event))) return !isComplete
     const content = () => `${event.cmd} ${canonical(storableOnce(event.data))}`
     const isWaiting =
       waits.size > 0 && waits.has(`${room.app} ${room.roomUuid} ${event.sequence} ${content()}`)
-    if (isWaiting && !isOn('room-events')) return true
+    if (isWaiting && (room.muted || !isOn('room-events'))) return true
     return gaps.some(gap => covers(gap, room, event, isWaiting))
   }
   const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
@@ -198,6 +200,27 @@ function liveEvents({ sandbox, isCalm }: Examination): (room: TrueRoom, event: T
 
 /** Until an answer is stored, ms. */
 const onItsWay = 10_000
+
+/**
+ * Whether the feed handed an event out: one that tells each once, or some again, was told to the end long after, and what
+ * became of the answers between then and the event the gap ledger says.
+ */
+function fedEvents({ sandbox, isCalm, isEnd }: Examination): (room: TrueRoom, event: TrueEvent) => boolean {
+  if (!isCalm || !isEnd || sandbox.settings.switches.appFeed === 'sliding-window') return () => false
+  const last = new Map<string, number>()
+  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
+    0,
+    sandbox.arrivals.count,
+  )) {
+    if (operation !== 'appEvents' || status !== 200 || (fault && fault !== 'latency')) continue
+    last.set(`${app} ${target.split('/')[1]}`, time)
+    last.set(`${app} undefined`, time)
+  }
+  return ({ app, region }, { at }) => at + longestTelling < (last.get(`${app} ${region}`) ?? 0)
+}
+
+/** A feed of one event an answer is told to its end by then, ms. */
+const longestTelling = 3 * 60_000
 
 /** Logs that are said to be whole, by app, room and incarnation. */
 async function readComplete({ rows }: Examination): Promise<ReadonlySet<string>> {

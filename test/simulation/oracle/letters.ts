@@ -4,6 +4,7 @@ import type { Examination, Finding } from './examination.ts'
 
 interface Letter {
   readonly app: string
+  readonly stream: string
   readonly text: string
 }
 
@@ -12,13 +13,15 @@ const secret = /(?:board|task|player)-secret-/
 
 /** What no client can read is kept as it came, its tokens hidden, of each room that is or was read. */
 export async function examineLetters(
-  { rows }: Pick<Examination, 'rows'>,
+  { rows, sandbox, isCalm = false }: Pick<Examination, 'rows' | 'sandbox' | 'isCalm'>,
   rooms: readonly TrueRoom[],
   isRead: (room: TrueRoom, stream: 'room-events' | 'popup-quiz' | 'poll', at: number) => boolean,
 ): Promise<readonly Finding[]> {
   const letters = await rows<Letter>(
-    `select app_id as app, convert_from(body, 'latin1') as text from ingest.dead_letter`,
+    `select app_id as app, stream, convert_from(body, 'latin1') as text from ingest.dead_letter`,
   )
+  const streams = new Set(letters.map(({ app, stream }) => `${app} ${stream}`))
+  const unread = isCalm ? strangeAnswers(sandbox).difference(streams) : []
   const kept = new Set(letters.flatMap(({ app, text }) => namesOf(app, text)))
   const missing = rooms.flatMap(room => {
     const { app, roomUuid } = room
@@ -33,11 +36,25 @@ export async function examineLetters(
     return [...records, ...items].filter(name => !kept.has(name))
   })
   return [
+    ...[...unread].map(name => ({ kind: 'lost', text: `a dead letter of ${name}` }) as const),
     ...missing.map(name => ({ kind: 'lost', text: `a dead letter for ${name}` }) as const),
     ...letters
       .filter(({ text }) => secret.test(text))
       .map(({ app }) => ({ kind: 'different', text: `a secret in a dead letter of ${app}` }) as const),
   ]
+}
+
+const streamOf: Readonly<Record<string, string>> = {
+  ...{ appEvents: 'app-events', roomEvents: 'room-events', popupQuiz: 'popup-quiz', poll: 'poll' },
+  ...{ recordings: 'recordings', resources: 'resources', listPlayers: 'cloud-players' },
+}
+
+/** Streams that were answered with what nobody can read: of such bytes some are kept. */
+function strangeAnswers({ arrivals }: Examination['sandbox']): ReadonlySet<string> {
+  const strange = arrivals.list(0, arrivals.count).filter(({ fault, status }) => {
+    return status === 200 && (fault === 'wrong-types' || fault === 'strange')
+  })
+  return new Set(strange.map(({ app, operation = '' }) => `${app} ${streamOf[operation]}`))
 }
 
 /** A record is known by its room and sequence, an item by all that it says; a page that nobody can read is neither. */

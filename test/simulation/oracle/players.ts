@@ -55,6 +55,7 @@ export async function examinePlayers(examination: Examination): Promise<readonly
   )
   const rows = new Map(stored.get('cloud_player')!.rows.map(row => [`${row.app_id} ${row.player_id}`, row]))
   for (const { id: app } of apps) {
+    const absences = absencesIn(sandbox, app)
     for (const player of sandbox.players(app)) {
       const key = `${app} ${player.id}`
       const history = (changes.get(key) ?? []).toSorted((a, b) => Number(a.changed_at) - Number(b.changed_at))
@@ -63,7 +64,7 @@ export async function examinePlayers(examination: Examination): Promise<readonly
         const cells = { from_status: history[n - 1]?.to_status, to_status: anyText, source: 'list' }
         histories.set(`${key} ${changed_at}`, { cells, isDue: false })
       }
-      const faults = historyFaults(player, history, rows.get(key), context)
+      const faults = historyFaults(player, history, rows.get(key), { ...context, absences })
       for (const text of faults) findings.push({ kind: 'different', text: `history of ${key}: ${text}` })
     }
   }
@@ -99,6 +100,7 @@ function playerRow(
     moments.filter(moment => moment.from <= end + late && hasList(lists, { from, to, moment, late }))
   const untilGone = destroyedAt ?? end
   const isCalm = listed >= calm
+  const absences = absencesIn(sandbox, app)
   const isOver = destroyedAt !== undefined
   const [first] = history
   const last = history.at(-2)
@@ -127,6 +129,11 @@ function playerRow(
       }),
       destroyed_at: new Rule(isOver ? `after ${destroyedAt}` : 'null', value => {
         if (value === null) return !isOver || destroyedAt > seen
+        const isMissed = absences.some(({ from, to }) => {
+          const isGone = isOver && from <= destroyedAt ? destroyedAt <= to : end <= to + unseen
+          return isGone && from <= Number(value) && Number(value) <= to + late
+        })
+        if (isMissed) return true
         if (!isOver) return false
         const moments = heard(clocks.momentsAfter(value, last?.changed_at), destroyedAt, end)
         return moments.some(({ from }) => destroyedAt < calm || from <= destroyedAt + unseen)
@@ -153,6 +160,22 @@ function listTimes(sandbox: Sandbox, app: string): readonly number[] {
   }
   cache.set(sandbox, { count, times })
   return times.get(app) ?? []
+}
+
+/** From each list that left a player out to the next one that left out none: whoever was not named is missing meanwhile. */
+function absencesIn(sandbox: Sandbox, app: string): readonly Span[] {
+  const absences: { from: number; to: number }[] = []
+  let isOpen = false
+  for (const { operation, app: of, time, status, fault } of sandbox.arrivals.list(
+    0,
+    sandbox.arrivals.count,
+  )) {
+    if (operation !== 'listPlayers' || of !== app || status !== 200) continue
+    if (fault === 'unlisted' && !isOpen) absences.push({ from: time, to: Number.POSITIVE_INFINITY })
+    else if (fault === undefined && isOpen) absences.at(-1)!.to = time
+    isOpen = fault === 'unlisted' || (isOpen && fault !== undefined)
+  }
+  return absences
 }
 
 /** How many lists were answered meanwhile. */
@@ -187,7 +210,15 @@ function historyFaults(
   player: TruePlayer,
   history: readonly Row[],
   row: Row | undefined,
-  { examination, clocks, late, calm, unseen, seen }: Context,
+  {
+    examination,
+    clocks,
+    late,
+    calm,
+    unseen,
+    seen,
+    absences,
+  }: Context & { readonly absences: readonly Span[] },
 ): readonly string[] {
   const { createdAt, destroyedAt, changes } = player
   const faults: string[] = []
@@ -197,8 +228,11 @@ function historyFaults(
     const time = Number(changed_at)
     const moments = clocks.momentsAfter(changed_at, history[n - 1]?.changed_at)
     if (to_status === 'destroyed') {
-      if (n !== history.length - 1) faults.push('goes on after its end')
-      if (time !== row?.destroyed_at) faults.push(`destroyed at ${time} and at ${row?.destroyed_at}`)
+      const isLast = n === history.length - 1
+      if (!isLast && !absences.some(({ from, to }) => from <= time && time <= to + late))
+        faults.push('goes on after its end')
+      if (isLast && time !== row?.destroyed_at)
+        faults.push(`destroyed at ${time} and at ${row?.destroyed_at}`)
       continue
     }
     const found = changes.findIndex(({ status, at }, k) => {
