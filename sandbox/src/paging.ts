@@ -26,6 +26,14 @@ interface Readings {
 /** Readings that were given up are forgotten beyond this number. */
 const mostOpen = 64
 const positions = 10_000_000
+/** Added to a position where the page without items before it was served. */
+const behindEmpty = positions / 2
+
+interface Entered {
+  readonly reading: number
+  readonly position: number
+  readonly isBehindEmpty: boolean
+}
 
 /**
  * Cuts listings into pages. A nextId holds a position and, where it is refused once its listing has ended,
@@ -41,7 +49,16 @@ export class Pager {
 
   page<Item>(room: Room, listing: string, items: readonly Item[], request: PageRequest): Page<Item> {
     const readings = this.#readingsOf(room, listing)
-    const { reading, position } = this.#enter(readings, request.nextId)
+    const { reading, position, isBehindEmpty } = this.#enter(readings, request.nextId)
+    if (
+      this.#switches.emptyPages === 'between' &&
+      position > 0 &&
+      position < items.length &&
+      !isBehindEmpty
+    ) {
+      const nextId = this.#ticket(reading * positions + position + behindEmpty)
+      return { total: items.length, count: 0, nextId, list: [] }
+    }
     const list = items.slice(position, position + request.most)
     const end = position + list.length
     const hasMore = end < items.length || this.#switches.logEnd === 'same'
@@ -52,12 +69,13 @@ export class Pager {
     return { total: items.length, count: list.length, nextId, list }
   }
 
-  #enter(readings: Readings, nextId: string | undefined): { reading: number; position: number } {
-    if (nextId === undefined) return { reading: this.#begin(readings), position: 0 }
+  #enter(readings: Readings, nextId: string | undefined): Entered {
+    if (nextId === undefined) return { reading: this.#begin(readings), position: 0, isBehindEmpty: false }
     const ticket = this.#number(nextId)
     const reading = Math.floor(ticket / positions)
     if (this.#switches.tail === 'refused' && !readings.open.has(reading)) throw spentNextId()
-    return { reading, position: ticket % positions }
+    const place = ticket % positions
+    return { reading, position: place % behindEmpty, isBehindEmpty: place >= behindEmpty }
   }
 
   #begin(readings: Readings): number {

@@ -1,4 +1,6 @@
+import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Draw } from './draw.ts'
+import type { RoomEvent } from './world.ts'
 
 /**
  * Strange content that a provider may serve: where nothing else is said, shares (0 to 1) of the chat messages.
@@ -17,6 +19,8 @@ export interface Quirks {
   readonly malformedData: number
   /** A message that whoever plays with the sandbox may have his own store refuse. */
   readonly unstorable: number
+  /** A message that the log of the room tells in other words some minutes later. Not one of the first of a room. */
+  readonly retoldMessage: number
   /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
@@ -27,6 +31,8 @@ export interface Quirks {
   readonly brokenRecording: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
+  /** Calls that the search lists without their ID until ten minutes after they began. */
+  readonly namelessCall: number
   /** Calls that are said to end before they start. */
   readonly backwardCall: number
   /** Sessions that have a metric which no document names. */
@@ -50,11 +56,13 @@ export const noQuirks: Quirks = {
   malformedRecord: 0,
   malformedData: 0,
   unstorable: 0,
+  retoldMessage: 0,
   malformedWidgetItem: 0,
   sharedReward: 0,
   tradedPlace: 0,
   brokenRecording: 0,
   bigSequence: 0,
+  namelessCall: 0,
   backwardCall: 0,
   unknownMid: 0,
   malformedValue: 0,
@@ -105,6 +113,23 @@ const kinds = Object.keys(spoilers) as Oddity[]
 
 function withMessage(content: Content, message: unknown): Content {
   return { ...content, data: { ...content.data, message } }
+}
+
+/** By these a room is known again. */
+const firstEvents = 12
+const retoldAfter = 3 * 60_000
+
+/** What the log tells of a message in the end, and from when on, where it tells it otherwise. */
+export function retell(content: Content, told: number, { at, quirks, draw }: Retelling): RoomEvent['retold'] {
+  const isPlain = content.cmd === cmds.chat && content.oddity === undefined && told >= firstEvents
+  if (quirks.retoldMessage === 0 || !isPlain || !draw.chance(quirks.retoldMessage)) return undefined
+  return { data: withMessage(content, 'taken back').data, from: at + retoldAfter }
+}
+
+interface Retelling {
+  readonly at: number
+  readonly quirks: Quirks
+  readonly draw: Draw
 }
 
 /** Whether a client cannot read or store the record, and must set it aside. */

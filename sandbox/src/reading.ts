@@ -12,7 +12,7 @@ import type { Operation } from '../../src/provider/operation.ts'
 import type { Pager } from './paging.ts'
 import { breaksRule } from './refusal.ts'
 import { checkRegion, type Play, type RequestContext, roomOf } from './request-context.ts'
-import { servedEvent, servedWidgetItem } from './served.ts'
+import { loggedEvent, servedEvent, servedWidgetItem } from './served.ts'
 import { batch, most, wholeList } from './shapes.ts'
 import { checkLog, checkMuted } from './spells.ts'
 import type { Switches } from './switches.ts'
@@ -50,7 +50,8 @@ function eventsOfRoom(context: RequestContext, switches: Switches, pager: Pager)
   const { events } = room.contents()
   const wanted = cmd === undefined ? events : events.filter(event => event.cmd === cmd)
   const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(context, batchSize, switches))
-  return batch({ ...page, list: page.list.map(event => servedEvent(room, event)) }, switches)
+  const { now } = context
+  return batch({ ...page, list: page.list.map(event => loggedEvent(room, event, now)) }, switches)
 }
 
 /** A room that may be asked about. Throws Refusal where it may not, and where roomOf does. */

@@ -12,6 +12,12 @@ export function servedEvent({ uuid }: Room, { sequence, cmd, data, spoilt }: Roo
   return { roomUuid: uuid, cmd, sequence: exact(sequence), version: serviceVersion, data, ...spoilt }
 }
 
+/** An event as the log of its room tells it at `now`. */
+export function loggedEvent(room: Room, event: RoomEvent, now: number): object {
+  const { retold } = event
+  return servedEvent(room, retold && now >= retold.from ? { ...event, data: retold.data } : event)
+}
+
 /** A change of a quiz or poll as operations 17 and 18 serve it. */
 export function servedWidgetItem(entry: WidgetEntry, switches: Switches): object {
   const { sequence, cause, author, starter } = entry

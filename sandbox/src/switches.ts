@@ -32,6 +32,11 @@ export const switchTable = {
     ['null', 'empty', 'absent', 'same'],
     'nextId where a listing ends; same names a page without items that names itself',
   ),
+  emptyPages: choice(
+    'none',
+    ['none', 'between'],
+    'whether a listing that goes on has pages without items between the others',
+  ),
   regions: choice(
     'one',
     ['one', 'two'],

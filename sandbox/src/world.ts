@@ -12,6 +12,8 @@ export interface RoomEvent {
   readonly at: number
   readonly spoilt?: object
   readonly oddity?: Oddity
+  /** What the room's log tells in the place of `data` from a moment on. */
+  readonly retold?: { readonly data: object; readonly from: number }
 }
 
 export type Widget = 'popupQuiz' | 'poll'

@@ -22,6 +22,8 @@ const choices: Choices = {
   listShape: ['list', 'records', 'beside', 'list', 'records', 'beside', 'item'],
   batchItems: [1_000],
   logEnd: 'all',
+  // Where each page holds one item it costs twice as much.
+  emptyPages: ['none', 'none', 'none', 'between'],
   regions: 'all',
   // Longer than the feed is left alone for: what a shorter one told last when the world stands still, nobody ever hears.
   feedWindowSeconds: [120],
@@ -56,7 +58,7 @@ const choices: Choices = {
   hasMoreRate: [0],
   hasMoreFloorSeconds: [60],
   callLatenessSeconds: [5],
-  callEnd: 'all',
+  callEnd: ['present', 'absent'],
   // A slice of a long call is what shows somebody who stays.
   openStayEnd: ['now'],
   callListPages: [100],
@@ -65,6 +67,7 @@ const choices: Choices = {
   totalSize: 'all',
   serverFilter: 'all',
   callSlices: ['served'],
+  metricsEnd: 'all',
   emptyLists: 'all',
   // No daemon can be expected to read words.
   kvs: ['pairs', 'objects', 'triples'],
@@ -82,6 +85,7 @@ const choices: Choices = {
   restatement: ['on'],
   restatementHours: [48],
   missingValues: [0, 0.05],
+  missingEntries: 'all',
   valueEntries: 'all',
   lateValueSeconds: [0, 600],
   tightHours: [0, 0.2],

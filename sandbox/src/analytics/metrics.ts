@@ -53,16 +53,23 @@ export function readMetrics(context: AnalyticsContext): object {
   const call = callInQuestion(context)
   if (!call) return { metrics: [] }
   const wanted = new Set(sids)
-  const reading = { ...context, call }
+  const { start, end } = context.asked
+  const reading = { ...context, call, asked: { start, end: end - unservedSeconds(context.settings) } }
   const metrics = sessionsWithMetrics(reading)
     .filter(({ sid }) => wanted.has(sid))
     .map(session => withUnknown(context.settings, { sid: session.sid, data: dataOf(session, reading) }))
   return { metrics }
 }
 
-/** How many values the sessions of a call have from its beginning to `now`. */
+/** Seconds at the end of a question of which no answer tells. */
+function unservedSeconds({ switches }: Settings): number {
+  return switches.metricsEnd === 'exclusive' ? 1 : 0
+}
+
+/** How many values the sessions of a call have from its beginning to `now` of which an answer about all of it tells. */
 export function countPoints(call: Call, settings: Settings, now: number): MetricPoints {
-  const reading = { call, settings, now, asked: { start: 0, end: inSeconds(now) } }
+  const end = inSeconds(past(call.destroyedAt, now) ?? now) - unservedSeconds(settings)
+  const reading = { call, settings, now, asked: { start: 0, end } }
   let [points, malformed] = [0, 0]
   for (const session of sessionsWithMetrics(reading)) {
     for (const series of seriesOf(session, reading)) {

@@ -47,8 +47,11 @@ function series(operation: Play['operation'], read: (context: AnalyticsContext) 
     operation,
     range: ofSeries,
     act: context => {
-      const served = read(context).filter(entry => isServed(context, operation.name, entry))
-      const told = entriesOf(served, context)
+      const entries = Map.groupBy(read(context), entry => isServed(context, operation.name, entry))
+      const told = [
+        ...entriesOf(entries.get(true) ?? [], context),
+        ...unserved(entries.get(false) ?? [], context),
+      ]
       return { data: told.map(entry => withUnknown(context.settings, entry)) }
     },
   }
@@ -72,6 +75,11 @@ function stepOf({ query }: Pick<AnalyticsContext, 'query'>): number {
   return granularity ? granularitySeconds[granularity] : realtimeWindow
 }
 
+/** What stands in the place of entries that are promised and have no value. */
+function unserved(entries: readonly object[], { settings }: AnalyticsContext): readonly object[] {
+  return settings.switches.missingEntries === 'null' ? entries.map(entry => without(entry, null)) : []
+}
+
 /** What an answer says besides the values that are asked for is wrong, so that it shows wherever it is believed. */
 function entriesOf(served: readonly object[], context: AnalyticsContext): readonly object[] {
   const { asked, settings } = context
@@ -87,5 +95,12 @@ function entriesOf(served: readonly object[], context: AnalyticsContext): readon
 }
 
 function wrong(entry: object): object {
-  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, name === 'ts' ? value : -7]))
+  return without(entry, -7)
+}
+
+/** The entry with something else in the place of its value. */
+function without(entry: object, instead: number | null): object {
+  return Object.fromEntries(
+    Object.entries(entry).map(([name, value]) => [name, name === 'ts' ? value : instead]),
+  )
 }

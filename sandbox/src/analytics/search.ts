@@ -16,6 +16,7 @@ export interface ServedCall {
 }
 
 const defaultPageSize = 20
+const longestNameless = 10 * 60_000
 
 /** Search calls: newest first, cut into pages. */
 export function searchCalls({ settings, world, query, asked, time, now }: AnalyticsContext): object {
@@ -33,7 +34,8 @@ export function searchCalls({ settings, world, query, asked, time, now }: Analyt
   const listed = isBeyond ? [] : matches.slice(end - pageSize, end)
   const list = listed.map(call => {
     const { destroyed_ts, ...served } = servedCall(call, quirks, now)
-    return served.finished && switches.callEnd === 'absent' ? served : { ...served, destroyed_ts }
+    const told = served.finished && !isEndTold(call, switches) ? served : { ...served, destroyed_ts }
+    return isNameless(call, quirks, time) ? withoutName(told) : told
   })
   const listable = switches.callListPages * pageSize
   const isMore =
@@ -42,6 +44,20 @@ export function searchCalls({ settings, world, query, asked, time, now }: Analyt
       : matches.length > (isBeyond ? 0 : end) || isUnderLoad(matches.length, asked, settings.seed, switches)
   const total = switches.totalSize === 'all' ? matches.length : list.length
   return { total_size: total, page_no: pageNo, page_size: pageSize, has_more: isMore, call_lists: list }
+}
+
+/** Whether the search says of a call that is over when it ended. */
+export function isEndTold({ callId }: Pick<Call, 'callId'>, { callEnd }: Switches): boolean {
+  return callEnd === 'at-times' ? befalls(0.5, 'its end', callId) : callEnd === 'present'
+}
+
+/** The world may stand still meanwhile. */
+function isNameless({ callId, createdAt }: Call, { namelessCall }: Quirks, time: number): boolean {
+  return befalls(namelessCall, 'nameless', callId) && time < createdAt + longestNameless
+}
+
+function withoutName({ call_id: _, ...told }: Partial<ServedCall>): object {
+  return told
 }
 
 function newestFirst(a: Call, b: Call): number {

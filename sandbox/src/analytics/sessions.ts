@@ -1,5 +1,7 @@
 import { maxima } from '../../../src/provider/analytics/index.ts'
 import { type Call, type CallSession, past } from '../calls.ts'
+import { befalls } from '../hash.ts'
+import type { Settings } from '../options.ts'
 import { equipmentOf } from './equipment.ts'
 import type { Asked } from './ranges.ts'
 import { invalid, notTheWholeCall } from './refusals.ts'
@@ -30,7 +32,6 @@ export function listSessions(context: AnalyticsContext): object {
   const { pageNo, pageSize } = pageOf(context)
   const call = callInQuestion(context)
   const isWanted = (session: CallSession) => !(excludesServers && equipmentOf(session).platform === 'Linux')
-  const endsNow = settings.switches.openStayEnd === 'now'
   const filtersFirst = settings.switches.serverFilter === 'before-paging'
   const matches = (call ? sessionsIn(call, context.asked, now) : [])
     .filter(session => users?.has(session.uid) ?? true)
@@ -40,7 +41,7 @@ export function listSessions(context: AnalyticsContext): object {
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
     .filter(isWanted)
     .map(session => servedSession(session, call!.cname, now))
-    .map(session => (session.finished || endsNow ? session : withoutEnd(session)))
+    .map(session => (session.finished || isLeaveTold(session, settings) ? session : withoutEnd(session)))
   const total = settings.switches.totalSize === 'all' ? matches.length : list.length
   return { total_size: total, page_no: pageNo, page_size: pageSize, call_info: list }
 }
@@ -71,6 +72,12 @@ function sessionsIn(call: Call, { start, end }: Asked, now: number): readonly Ca
     const leave = past(leftAt, now) ?? now
     return joinedAt <= now && inSeconds(joinedAt) <= end && inSeconds(leave) >= start
   })
+}
+
+/** Whether a stay that goes on is said to end now. */
+export function isLeaveTold({ sid }: Pick<CallSession, 'sid'>, { switches }: Settings): boolean {
+  const { openStayEnd } = switches
+  return openStayEnd === 'at-times' ? befalls(0.5, 'a stay', sid) : openStayEnd === 'now'
 }
 
 function withoutEnd({ leave_ts: _, ...session }: ServedSession): object {

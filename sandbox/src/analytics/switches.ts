@@ -18,13 +18,13 @@ export const analyticsSwitches = {
   callLatenessSeconds: quantity(5, 'seconds', 'a call appears in the search up to this long after its start'),
   callEnd: choice(
     'present',
-    ['present', 'absent'],
-    'whether the search tells when a call that is over ended, or only that it is over',
+    ['present', 'absent', 'at-times'],
+    'whether the search tells when a call that is over ended, or only that it is over; at-times: of every other call',
   ),
   openStayEnd: choice(
     'now',
-    ['now', 'absent'],
-    'leave_ts of a session that goes on: the moment of the answer, or none',
+    ['now', 'absent', 'at-times'],
+    'leave_ts of a session that goes on: the moment of the answer, or none; at-times: none of every other session',
   ),
   callListPages: quantity(100, 'pages', 'pages of a search that are served; those beyond are empty'),
   mostPerPage: quantity(
@@ -46,6 +46,11 @@ export const analyticsSwitches = {
     'served',
     ['served', 'refused'],
     'whether a part of a call may be read, or only the whole of it',
+  ),
+  metricsEnd: choice(
+    'inclusive',
+    ['inclusive', 'exclusive'],
+    'whether values of the last second that is asked for are among the metrics of sessions',
   ),
   emptyLists: choice(
     'array',
@@ -86,6 +91,11 @@ export const analyticsSwitches = {
     0,
     'share from 0 to 1',
     'entries of insights and real-time metrics that are never served, although one is promised for each time',
+  ),
+  missingEntries: choice(
+    'absent',
+    ['absent', 'null'],
+    'how an entry of insights and real-time metrics is told that is not served, or not yet: not at all, or with null for its value',
   ),
   valueEntries: choice(
     'once',

@@ -9,19 +9,23 @@ import { countPoints, type MetricPoints, seriesOfCall, type TrueSeries } from '.
 import type { QualityMetric } from './quality.ts'
 import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
-import { type ServedCall, servedCall } from './search.ts'
-import { type ServedSession, servedSession } from './sessions.ts'
+import { isEndTold, type ServedCall, servedCall } from './search.ts'
+import { isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
 import { servedFrom } from './thin.ts'
 import type { UsageMetric } from './usage.ts'
 
 export interface TrueSession extends CallSession, Equipment {
   /** As it is served. */
   readonly item: ServedSession
+  /** While it goes on, it is said to end at the moment of the answer. */
+  readonly isLeaveTold: boolean
 }
 
 export interface TrueCall extends Omit<Call, 'sessions'> {
   /** As it is served. */
   readonly item: ServedCall
+  /** Once it is over, the search says when it ended. */
+  readonly isEndTold: boolean
   /** In the order of joining, those of servers included. */
   readonly sessions: readonly TrueSession[]
 }
@@ -85,25 +89,28 @@ export function* trueCalls(world: AppWorld, settings: Settings, now: number): Ge
 }
 
 /** The sessions are put together when someone looks at them: there may be millions of them. */
-export function trueCall(call: Call, { quirks }: Settings, now: number): TrueCall {
+export function trueCall(call: Call, settings: Settings, now: number): TrueCall {
+  const { quirks, switches } = settings
   const { callId, cname, createdAt, destroyedAt } = call
   return {
     ...{ callId, cname, createdAt },
     destroyedAt: past(destroyedAt, now),
     item: servedCall(call, quirks, now),
+    isEndTold: isEndTold(call, switches),
     get sessions() {
       return call.sessions
         .filter(({ joinedAt }) => joinedAt <= now)
-        .map(session => trueSession(session, cname, now))
+        .map(session => trueSession(session, cname, settings, now))
     },
   }
 }
 
-function trueSession(session: CallSession, cname: string, now: number): TrueSession {
+function trueSession(session: CallSession, cname: string, settings: Settings, now: number): TrueSession {
   return {
     ...session,
     ...equipmentOf(session),
     leftAt: past(session.leftAt, now),
     item: servedSession(session, cname, now),
+    isLeaveTold: isLeaveTold(session, settings),
   }
 }

@@ -3,7 +3,7 @@ import { firstHad, type Gap, gapsOf, isTimely, tell } from './analytics-gaps.ts'
 import { type Asked, askedOf, Findings, say } from './asked.ts'
 import { firstReach } from './calls.ts'
 import { type Allowance, allowanceOf } from './contract.ts'
-import { extentOf, hasRoom } from './details.ts'
+import { extentOf, hasRoom, listable } from './details.ts'
 import type { Examination, Finding } from './examination.ts'
 import { margins } from './margins.ts'
 import { longestUnbroken, openMinutes } from './open.ts'
@@ -46,6 +46,10 @@ function judgeCalls(ledger: Ledger, gaps: readonly Gap[]): void {
   const wrong = (text: string, gap: Gap) => found.add('gap', `${app} calls`, `${text}: ${tell(gap)}`)
   for (const gap of own) {
     const { from, to, reason } = gap
+    if (reason === 'overflow') {
+      if (!isOverfull(ledger, gap)) wrong('holds no more than is listed', gap)
+      continue
+    }
     if (!isTimely(gap, 1, allowance.availableData)) wrong('too early', gap)
     if (from < firstHad(examination, allowance.availableData)) wrong('before anything could be had', gap)
     const within = served.filter(each => each.from <= from && each.to >= to)
@@ -64,6 +68,16 @@ function judgeCalls(ledger: Ledger, gaps: readonly Gap[]): void {
     if (!known.some(({ from, to }) => from <= at && at < to))
       found.add('gap', `${app} calls`, `missing: ${say(at)} was never answered`)
   }
+}
+
+/** Whether a search of that second alone matches more than its pages list; it asks for the end of the second too. */
+function isOverfull({ examination, app }: Ledger, { from, to }: Gap): boolean {
+  const { callSearch } = examination.sandbox.settings.switches
+  const matches = [...examination.sandbox.analytics(app).calls()].filter(({ item }) => {
+    const last = callSearch === 'overlap' ? Math.max(item.created_ts, item.destroyed_ts) : item.created_ts
+    return item.created_ts <= to && last >= from
+  })
+  return to - from === 1 && matches.length > listable(examination)
 }
 
 function meets({ from, to }: Gap) {
@@ -94,7 +108,10 @@ function judgeDetails(ledger: Ledger, gaps: readonly Gap[]): void {
     if (!isTimely({ ...gap, to: gap.from + 1 }, 1, allowance.availableData)) wrong('too early')
     const { from, to } = extentOf(call)
     // Whoever is told that a call goes on reckons with it until it is told otherwise.
-    const until = call.item.finished ? Math.max(to, from + allowance.timeFrame) : examination.end / 1_000
+    const { finished } = call.item
+    // So it is where nobody says when it ended: as long as somebody stayed, the next slice is asked for.
+    const last = call.isEndTold ? to : to + allowance.timeFrame
+    const until = finished ? Math.max(last, from + allowance.timeFrame) : examination.end / 1_000
     if (gap.from < from || gap.to > until) wrong('of another range')
     const questions = byCall.get(`${operation} ${gap.series}`) ?? []
     if (!isReasonRight(ledger, gap, questions, call)) wrong('for another reason')

@@ -67,8 +67,7 @@ function compare(
   searches: readonly Asked[],
 ): void {
   const { end, healed, isEnd, isInterrupted } = examination
-  const { item } = call
-  const isEndTold = examination.sandbox.settings.switches.callEnd === 'present'
+  const { item, isEndTold } = call
   const wrong = (column: string, is: unknown, should: unknown) =>
     found.add('different', `${row.app} calls ${column}`, `${row.id}: ${is} instead of ${should}`)
   if (row.cname !== item.cname) wrong('cname', row.cname, item.cname)

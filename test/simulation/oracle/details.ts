@@ -1,7 +1,7 @@
 import type { TrueCall } from '../../../sandbox/src/index.ts'
 import { type Asked, askedOf } from './asked.ts'
 import { firstReach } from './calls.ts'
-import { type Allowance, allowanceOf, groupOf } from './contract.ts'
+import { type Allowance, allowanceOf, groupOf, maxima } from './contract.ts'
 import type { Examination } from './examination.ts'
 
 const day = 86_400_000
@@ -29,6 +29,36 @@ export function areDetailsDue(examination: Examination, call: TrueCall, allowanc
   if (!isEnd || call.destroyedAt === undefined) return false
   const isReachable = call.createdAt > start - (allowance.availableData - firstReach) * 1_000
   return isReachable && Math.max(call.destroyedAt, healed) + longestUnread < end
+}
+
+/** So many calls are listed of a search, on all of its pages. */
+export function listable({ sandbox }: Examination): number {
+  const { callListPages, mostPerPage } = sandbox.settings.switches
+  return callListPages * Math.min(mostPerPage, maxima.page_size)
+}
+
+/**
+ * Whether a call could be found: more may begin in its second than a search lists, in the order of their IDs. One that is
+ * stored was.
+ */
+export async function readListed(examination: Examination): Promise<(call: TrueCall) => boolean> {
+  const { apps, sandbox, rows } = examination
+  const most = listable(examination)
+  const unlisted = apps.flatMap(({ id }) => {
+    const bySecond = Map.groupBy(sandbox.analytics(id).calls(), ({ item }) => item.created_ts)
+    return [...bySecond.values()].flatMap(calls =>
+      calls
+        .map(({ callId }) => callId)
+        .toSorted()
+        .slice(most),
+    )
+  })
+  if (unlisted.length === 0) return () => true
+  const beyond = new Set(unlisted)
+  const stored = new Set(
+    (await rows<{ id: string }>('select call_id as id from analytics.call')).map(({ id }) => id),
+  )
+  return ({ callId }) => !beyond.has(callId) || stored.has(callId)
 }
 
 /** Whether a group had requests left for what was not asked, by all apps of its credential together. */
@@ -78,11 +108,11 @@ function countedAsSpent(
   return count
 }
 
-/** Calls of which the ledger says that details are lost, by app and stream. */
-export async function callsGivenUp({ rows }: Examination): Promise<ReadonlySet<string>> {
+/** Calls of which the ledger says that details are lost, by app and stream; for some reasons alone where that is said. */
+export async function callsGivenUp({ rows }: Examination, reasons = 'true'): Promise<ReadonlySet<string>> {
   const gaps = await rows<{ key: string }>(
     `select app_id || ' ' || stream || ' ' || series as key from ingest.gap
-     where stream in ('call-sessions', 'call-metrics') and state in ('lost', 'absent', 'open')`,
+     where stream in ('call-sessions', 'call-metrics') and state in ('lost', 'absent', 'open') and ${reasons}`,
   )
   return new Set(gaps.map(({ key }) => key))
 }

@@ -2,7 +2,7 @@ import type { TrueCall, TrueSeries } from '../../../sandbox/src/index.ts'
 import { askedOf, Findings, say } from './asked.ts'
 import { areOf, byCall, inGroups } from './by-call.ts'
 import { allowanceOf } from './contract.ts'
-import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom } from './details.ts'
+import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom, readListed } from './details.ts'
 import type { Examination, Finding } from './examination.ts'
 
 /** All values of a metric of a session, in the order of their times. */
@@ -35,7 +35,13 @@ export async function examineSamples(examination: Examination): Promise<readonly
     ),
     ({ key }) => key,
   )
-  const lost = await callsGivenUp(examination)
+  // What cannot be read is stored as far as it can, where each answer came whole.
+  const { isCalm = false, faults } = examination
+  const lost = await callsGivenUp(
+    examination,
+    isCalm && faults.length === 0 ? `reason <> 'unreadable'` : 'true',
+  )
+  const isListed = await readListed(examination)
   const starts = startsOf(examination)
   for (const { id: app, plan } of apps) {
     const allowance = allowanceOf('call-details', plan)
@@ -46,7 +52,8 @@ export async function examineSamples(examination: Examination): Promise<readonly
     for (const call of sandbox.analytics(app).calls()) {
       const key = `${app} ${call.callId}`
       const hasValues = measured.delete(key)
-      const isDue = isRoomy && allowance !== undefined && areDetailsDue(examination, call, allowance)
+      const isDue =
+        isRoomy && allowance !== undefined && areDetailsDue(examination, call, allowance) && isListed(call)
       if (isDue && !lost.has(`${app} call-sessions ${call.callId}`)) {
         const stored = new Set((sids.get(key) ?? []).map(({ sid }) => sid))
         for (const { sid } of expectedSessions(call))
@@ -142,15 +149,17 @@ function compareValues(
   name: string,
   { moments, values }: TrueSeries,
   pairs: string | undefined,
-  { extent: { from, to }, mustHave }: World,
+  { extent: { from, to }, mustHave, switches }: World,
 ): void {
+  // Of the last second of a question some answers do not tell.
+  const served = switches.metricsEnd === 'inclusive' ? 1 : 0
   const right = new Map<string, number>()
   const expected: string[] = []
   moments.forEach((moment, n) => {
     const value = values[n]
     if (typeof value !== 'number') return
     right.set(String(moment), value)
-    if (moment >= from && moment <= to) expected.push(`${moment}=${value}`)
+    if (moment >= from && moment < to + served) expected.push(`${moment}=${value}`)
   })
   if (pairs === expected.join(',')) return
   const have = new Set<string>()

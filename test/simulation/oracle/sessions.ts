@@ -41,7 +41,6 @@ export async function examineSessions(examination: Examination): Promise<readonl
     // Nobody leaves a world that stands still any later.
     const last = sandbox.universe.happened()
     const times = new Set((asked.get(key) ?? []).map(({ time }) => Math.floor(Math.min(time, last) / 1_000)))
-    if (sandbox.settings.switches.openStayEnd === 'absent') times.clear()
     for (const row of members) {
       const session = sessions.get(row.sid)
       if (session) compare(found, session, row, times)
@@ -51,10 +50,10 @@ export async function examineSessions(examination: Examination): Promise<readonl
   return found.list()
 }
 
-/** `times`: when its call was asked about, Unix seconds; none where a session that goes on is not said to end then. */
+/** `times`: when its call was asked about, Unix seconds. */
 function compare(
   found: Findings,
-  { item }: TrueSession,
+  { item, isLeaveTold }: TrueSession,
   row: StoredSession,
   times: ReadonlySet<number>,
 ): void {
@@ -70,7 +69,7 @@ function compare(
     ['extra', JSON.stringify(row.extra), 'null'],
     row.finished === true
       ? ['left_at', row.left, item.leave_ts]
-      : ['left_at', row.left === null ? times.size === 0 : times.has(row.left), true],
+      : ['left_at', row.left === null ? !isLeaveTold : isLeaveTold && times.has(row.left), true],
     ['finished', row.finished === true && !item.finished, false],
     ['finished', row.finished === null, false],
   ]
