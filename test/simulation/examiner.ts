@@ -115,7 +115,7 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound, callLateness } = this.#world
-    const { apps, spells, classes, config, series, listEvery } = drawn
+    const { apps, spells, classes, config, series, listEvery, feedEvery } = drawn
     const hands = this.#world.hands()
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
@@ -134,6 +134,7 @@ export class Examiner {
         }),
       ),
       ...(series && { series }),
+      ...(feedEvery !== undefined && { feedEvery }),
       ...(callLateness !== undefined && { callLateness }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),

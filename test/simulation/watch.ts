@@ -25,7 +25,7 @@ export const refuseMarked = `
  * Whoever moves a place must own its app at that moment, under the epoch that it names, and moves it by one version;
  * whoever takes an app over raises its epoch. Debits, gaps and work are written down by the owner alone. What a room became
  * goes by the newest that was told of it, in whatever order. What is committed against that is set down. Debits are dated a
- * second time, by the world's clock.
+ * second time, by the world's clock, and settled as stored in the transaction that moves what they were made for.
  */
 export const watchWriters = `
   create schema simulated;
@@ -59,6 +59,20 @@ export const watchWriters = `
   end $$;
   create trigger date_debits after insert on ingest.debit
     referencing new table as written for each statement execute function simulated.date_debits();
+  create function simulated.watch_settled() returns trigger language plpgsql security definer as $$
+  declare me text := current_setting('application_name');
+  begin
+    -- Whoever only hears the answer settles nothing as stored: a place moves with it, or an item of the work queue.
+    if me like 'slot%'
+      and not exists (select from ingest.progress p where p.app_id = new.app_id and p.xmin = pg_current_xact_id()::xid)
+      and not exists (select from ingest.work_item w where w.app_id = new.app_id and w.xmin = pg_current_xact_id()::xid) then
+      insert into simulated.breach values (me || ' settled ' || new.operation || ' of ' || new.app_id
+        || ' as stored, and stored nothing');
+    end if;
+    return null;
+  end $$;
+  create trigger watch_settled after update on ingest.debit for each row
+    when (new.outcome = 'committed' and old.outcome is distinct from 'committed') execute function simulated.watch_settled();
   create trigger watch_gap after insert on ingest.gap
     referencing new table as written for each statement execute function simulated.watch_rows();
   create trigger watch_work after insert on ingest.work_item

@@ -11,6 +11,7 @@ interface World {
   readonly oldLetters?: number
   readonly youngLetters?: number
   readonly complete?: boolean
+  readonly doubted?: boolean
 }
 
 /** Before: one letter that is too old by then, two that are not, values of an old day, and a room that is whole. */
@@ -21,11 +22,13 @@ const before: Kept = {
     ['analytics.usage_realtime: c', { count: 3, at: old, until: old, isByDay: true }],
   ]),
   complete: new Map([['app room room-events', true]]),
+  doubted: new Map([['app 2026-01-05 room-events', false]]),
 }
 
-async function judge({ oldLetters = 0, youngLetters = 2, complete = true }: World = {}) {
+async function judge({ oldLetters = 0, youngLetters = 2, complete = true, doubted = false }: World = {}) {
   const rows = async (query: string) => {
     if (query.includes('room_complete')) return [{ key: 'app room room-events', complete }]
+    if (query.includes('complete_day')) return [{ key: 'app 2026-01-05 room-events', doubted }]
     if (query.includes('from ingest.dead_letter'))
       return [
         { key: 'a', count: oldLetters, at: old },
@@ -47,6 +50,7 @@ describe('what is kept for a day', () => {
   it.each([
     ['what stays for ever', { oldLetters: 1 }, /^duplicate: ingest.dead_letter kept too long: .*a: 1 rows/],
     ['what goes too early', { youngLetters: 1 }, /^lost: ingest.dead_letter not kept: .*b: 1 of 2 rows/],
+    ['a log that is said to have confirmed less', { doubted: true }, /^complete: .*said not to be confirmed/],
     ['a claim that is forgotten', { complete: false }, /^complete: .*room-events: true before, false now/],
   ])('is found wrong by %s', async (_, world, said) => {
     expect(await judge(world)).toEqual([expect.stringMatching(said)])

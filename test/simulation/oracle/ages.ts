@@ -27,6 +27,8 @@ export interface Kept {
   readonly rows: ReadonlyMap<string, Part>
   /** Of each room and stream whether it was said to be complete. */
   readonly complete: ReadonlyMap<string, boolean>
+  /** Of each day and stream of rooms whether a room of it was said not to be confirmed by its log. */
+  readonly doubted: ReadonlyMap<string, boolean>
 }
 
 interface Counted {
@@ -81,7 +83,15 @@ export async function readKept(examination: Examination): Promise<Kept> {
   const told = await rows<{ key: string; complete: boolean }>(
     `select app_id || ' ' || room_uuid || ' ' || stream as key, complete from ingest.room_complete`,
   )
-  return { rows: counted, complete: new Map(told.map(({ key, complete }) => [key, complete])) }
+  const days = await rows<{ key: string; doubted: boolean }>(
+    `select app_id || ' ' || day || ' ' || stream as key, 'unconfirmed' = any (string_to_array(reasons, ', ')) as doubted
+     from ingest.complete_day where stream in (select ingest.room_streams())`,
+  )
+  return {
+    rows: counted,
+    complete: new Map(told.map(({ key, complete }) => [key, complete])),
+    doubted: new Map(days.map(({ key, doubted }) => [key, doubted])),
+  }
 }
 
 /**
@@ -108,5 +118,12 @@ export async function examineAges(
     if (now !== complete)
       found.add('complete', 'after its rows went', `${key}: ${complete} before, ${now ?? 'not told'} now`)
   }
+  for (const [key, doubted] of before.doubted)
+    if (!doubted && after.doubted.get(key))
+      found.add(
+        'complete',
+        'after its rows went',
+        `${key}: a room of it is said not to be confirmed, and was`,
+      )
   return found.list()
 }

@@ -1,4 +1,4 @@
-import { storableOnce } from './canonical.ts'
+import { isSame, storableOnce } from './canonical.ts'
 import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
 import { believed, fieldsOf, ownTime, rowsOfEvent } from './event-rows.ts'
 import type { Finding, Moments } from './examination.ts'
@@ -25,6 +25,8 @@ export interface EventContext {
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log had been read to its end before it happened: it was seen live. */
   readonly isLive: (room: TrueRoom, event: TrueEvent) => boolean
+  /** Its log told it in its first words, and that was stored. */
+  readonly isToldFirst: (room: TrueRoom, event: TrueEvent) => boolean
   readonly isEnd: boolean
   /** Logs of rooms are read: in the end they have confirmed what the feed told. */
   readonly areLogsRead: boolean
@@ -63,7 +65,7 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
       }
       if (row) {
         const start = row.source === 'feed' ? orLater(lastStart) : lastStart
-        for (const { table, ordinal, cells } of rowsOfEvent(event, start)) {
+        for (const { table, ordinal, cells } of rowsOfEvent({ ...event, data: wordsOf(event, row) }, start)) {
           const suffix = ordinal === undefined ? '' : ` ${ordinal}`
           made.get(table)!.set(`${key} ${event.sequence}${suffix}`, {
             cells: { ...cells, at: row.at },
@@ -87,6 +89,21 @@ function placeOf({ app_id, room_uuid, incarnation, sequence }: Row): string {
   return `${app_id} ${room_uuid} ${incarnation} ${sequence}`
 }
 
+/** What the event said that is stored: the log may have told it in other words from a moment on. */
+function wordsOf({ data, retold }: TrueEvent, { data: stored }: Row): object {
+  return retold && isSame(stored, storableOnce(retold.data)) ? retold.data : data
+}
+
+/** Its first words, or those of later where nobody heard the log before. */
+function dataOf(room: TrueRoom, event: TrueEvent, { isToldFirst }: EventContext): unknown {
+  const { data, retold } = event
+  const first = storableOnce(data)
+  if (!retold || isToldFirst(room, event)) return first
+  return new Rule('as it was told first', (value, { source }) => {
+    return isSame(value, first) || (source === 'log' && isSame(value, storableOnce(retold.data)))
+  })
+}
+
 /** A log is read from its beginning, page by page: place of the last event that it has confirmed. */
 function lastLogged(
   rows: ReadonlyMap<string, Row>,
@@ -105,8 +122,9 @@ function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
   neighbour: number | undefined,
-  { answered, isLive, isEnd, areLogsRead, isExcused, clocks, end }: EventContext,
+  context: EventContext,
 ): Row {
+  const { answered, isLive, isEnd, areLogsRead, isExcused, clocks, end } = context
   const own = believed(event)
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
@@ -130,7 +148,7 @@ function cellsOf(
     ...at,
     cmd: event.cmd,
     version: 1,
-    data: storableOnce(event.data),
+    data: dataOf(room, event, context),
     extra: null,
     event_time: ownTime(event),
     received_at: clocks.between(event.at, end),

@@ -76,6 +76,7 @@ function faultOf(
   const held = room.events.filter(({ sequence }) => within(sequence, gap))
   const isThere = (sequence: bigint) => room.events.some(event => BigInt(event.sequence) === sequence)
   if (state === 'repaired') {
+    if (held.length === 0) return 'repaired, and nothing was ever in it'
     const unread = held.filter(({ sequence, malformed }) => !malformed && !kept.has(BigInt(sequence)))
     return unread.length === 0 ? undefined : `repaired, and ${unread.length} of its events are not stored`
   }

@@ -8,9 +8,12 @@ import { examineWidgets } from './classroom-widgets.ts'
 import { examineComplete } from './complete.ts'
 import type { Examination, Finding, Moments } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
+import { examineFollowed } from './followed.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
+import { liveEvents } from './logs-read.ts'
 import { ourClocks } from './our-clocks.ts'
+import { examineRetold, toldFirst } from './retold.ts'
 import { readSchema } from './rows.ts'
 import { examineStays } from './stays.ts'
 
@@ -57,6 +60,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
+      isToldFirst: toldFirst(examination),
     }),
     ...examineRooms(rooms, {
       ...{ stored, clocks, end, sandbox, answered: toldEvents },
@@ -86,6 +90,8 @@ export async function examineClassroom(examination: Examination): Promise<readon
     }),
     ...(await examineStays(examination, stored)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
+    ...(await examineFollowed(examination, rooms)),
+    ...(await examineRetold(examination, rooms, stored)),
     ...(await examineLetters(examination, rooms, isRead)),
     ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
@@ -164,42 +170,6 @@ function answers({ sandbox }: Examination): (...about: readonly string[]) => Mom
     return { has: time => own.some(one => one.has(time)) }
   }
 }
-
-/** A log of so many events is known again, and one page holds as many as a class of a run has. */
-const enoughToKnow = 12
-const wholeLogs = 1_000
-
-/** Whether the log of a room had been read to its end before an event happened, where each answer was stored. */
-function liveEvents({ sandbox, isCalm }: Examination): (room: TrueRoom, event: TrueEvent) => boolean {
-  const { listShape, logEnd, batchItems } = sandbox.settings.switches
-  // A page that names another one is not known to be the last.
-  if (!isCalm || listShape === 'item' || logEnd === 'same' || batchItems < wholeLogs) return () => false
-  const read = new Map<string, number[]>()
-  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
-    0,
-    sandbox.arrivals.count,
-  )) {
-    const room =
-      operation === 'roomEvents' && status === 200 && !fault && /\/rooms\/([^/]+)\//.exec(target)?.[1]
-    if (!room) continue
-    const key = `${app} ${decodeURIComponent(room)}`
-    read.set(key, [...(read.get(key) ?? []), time])
-  }
-  const knownAt = new Map<TrueRoom, number | undefined>()
-  return (room, { at }) => {
-    const { app, roomUuid, events } = room
-    if (!knownAt.has(room))
-      knownAt.set(room, events.map(event => event.at).sort((a, b) => a - b)[enoughToKnow - 1])
-    const known = knownAt.get(room)
-    return (
-      known !== undefined &&
-      (read.get(`${app} ${roomUuid}`) ?? []).some(time => known < time && time + onItsWay < at)
-    )
-  }
-}
-
-/** Until an answer is stored, ms. */
-const onItsWay = 10_000
 
 /**
  * Whether the feed handed an event out: one that tells each once, or some again, was told to the end long after, and what

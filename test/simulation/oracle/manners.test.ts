@@ -22,12 +22,15 @@ function judge(
   const all = [...own, ...others]
   const about = { app: 'alpha', operation: 'recordings' }
   const examination = {
-    sandbox: { arrivals: { list: (after: number, most: number) => all.slice(after, after + most) } },
+    sandbox: {
+      arrivals: { list: (after: number, most: number) => all.slice(after, after + most) },
+      settings: { switches: { emptyRoomLists: 'list' } },
+    },
     askers: [
       { name: 'slot0.1', arrived: own.map((_, n) => n + 1) },
       { name: 'slot1.1', arrived: others.map((_, n) => own.length + n + 1) },
     ],
-    ...{ start: 0, isCalm: true },
+    ...{ start: 0, isCalm: true, isPrompt: true },
     faults: [spellOf(spell, { from: 0, to: 5 * second, ...about })],
   } as unknown as Examination
   return examineManners(examination).map(({ kind, text }) => `${kind}: ${text}`)
@@ -62,5 +65,12 @@ describe('how a provider in trouble is asked', () => {
     expect(judge(each(many, n => answer(n, amiss)))).toEqual([expect.stringContaining(said)])
     expect(judge(each(many - 1, n => answer(n, amiss)))).toEqual([])
     expect(judge(each(many, n => answer(6 * n, amiss)))).toEqual([])
+  })
+
+  it('is amiss where it is asked again and again for what it has just answered', () => {
+    const [soon, later] = [each(10, n => answer(n)), each(10, n => answer(2 * n))]
+    expect(judge(soon)).toEqual([expect.stringContaining('asked 9 times what was just answered')])
+    expect(judge(later)).toEqual([])
+    expect(judge(soon.map(each => ({ ...each, fault: 'latency' })))).toEqual([])
   })
 })

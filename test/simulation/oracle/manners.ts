@@ -21,6 +21,8 @@ const mostFailed = 40
 /** Rules that keep a provider in trouble from being asked all the more. */
 export function examineManners(examination: Examination): readonly Finding[] {
   const { sandbox, askers = [], isCalm = false, isPrompt = false, faults, start } = examination
+  // An answer without data may be half of one, and the same is asked at once.
+  const areHalves = sandbox.settings.switches.emptyRoomLists === 'no-data'
   const slack = onTheirWay[isPrompt ? 'prompt' : 'slow']
   return askers.flatMap(({ name, arrived }) => {
     const arrivals = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
@@ -35,6 +37,7 @@ export function examineManners(examination: Examination): readonly Finding[] {
         ...tooMany(said, own.filter(isFailed), mostFailed),
         // Where processes stand still or are killed, nobody knows what they heard.
         ...(isCalm ? tooSoon(said, own, { faults, start, slack }) : []),
+        ...(isCalm && isPrompt && !areHalves ? inVain(said, own) : []),
       ]
     })
   })
@@ -51,7 +54,17 @@ function isFailed(arrival: Arrival): boolean {
 }
 
 const harmful: ReadonlySet<string> = new Set([
-  ...['status', 'html', 'malformed', 'truncated', 'redirect', 'reset', 'lost-response', 'wrong-types'],
+  ...[
+    'status',
+    'html',
+    'malformed',
+    'truncated',
+    'redirect',
+    'reset',
+    'lost-response',
+    'wrong-types',
+    'looping-next-id',
+  ],
 ])
 
 function tooMany(said: string, arrivals: readonly Arrival[], most: number): readonly Finding[] {
@@ -59,6 +72,27 @@ function tooMany(said: string, arrivals: readonly Arrival[], most: number): read
   const last = times.find((time, n) => time - (times[n - most] ?? Number.NEGATIVE_INFINITY) < minute)
   if (last === undefined) return []
   const text = `${said}: turned away more than ${most} times within a minute, until ${new Date(last).toISOString()}`
+  return [{ kind: 'limit', text }]
+}
+
+/** What is asked about a room or a call one by one, and answered whole. */
+const answeredWhole = /^(roomEvents|recordings|resources|popupQuiz|poll|callSessions|callMetrics)$/
+/** After an answer that could be stored nobody asks the same again within this, ms, but for some by chance. */
+const justAnswered = 1_200
+const mostInVain = 8
+
+/** Where nothing went wrong with an answer, and nothing with storing it, whoever asks the same at once has not made use of it. */
+function inVain(said: string, arrivals: readonly Arrival[]): readonly Finding[] {
+  const again = [...Map.groupBy(arrivals, ({ target }) => target).values()].flatMap(own =>
+    own.filter(({ operation = '', time }, n) => {
+      const before = own[n - 1]
+      const isUseful = before && before.status === 200 && before.fault === undefined && !before.refusal
+      return isUseful && answeredWhole.test(operation) && time - before.time < justAnswered
+    }),
+  )
+  const [first] = again
+  if (!first || again.length <= mostInVain) return []
+  const text = `${said}: asked ${again.length} times what was just answered, first at ${new Date(first.time).toISOString()}`
   return [{ kind: 'limit', text }]
 }
 

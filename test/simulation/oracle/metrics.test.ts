@@ -28,6 +28,7 @@ penstock_dead_letters_total{stream="calls",reason="malformed"} 0
 penstock_budget_used_ratio{group="realtime",window="day"} 0.4
 penstock_lag_seconds{stream="room-events"} 12
 penstock_lag_seconds{stream="call-metrics"} 9000
+penstock_backlog_seconds{stream="call-metrics"} 60
 penstock_call_quality{app="a",product="Native",metric="networkDelay"} 41.5
 penstock_call_quality_age_seconds{app="a",product="Native",metric="networkDelay"} 40
 process_cpu_seconds_total NaN
@@ -39,6 +40,7 @@ const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'r
 async function judge(text: string, requests = 7, before = 3): Promise<readonly string[]> {
   const rows = async (query: string) => {
     if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }]
+    if (query.includes('ingest.work_item')) return [{ stream: 'call-metrics', seconds: 60 }]
     if (query.includes('cloud_player')) return [{ key: 'a running', count: 2 }]
     if (query.includes('dead_letter')) return [{ key: 'poll', count: 4 }]
     if (query.includes('ingest.gap')) {
@@ -115,6 +117,12 @@ describe('what a daemon exports', () => {
     ['a verdict that is none', 'losing"} 1', 'losing"} 0', /verdict.* 0 states hold/],
     ['a player that is none', 'running"} 2', 'running"} 3', /players.* is 3, and 2 are stored/],
     ['a budget above its limit', '"day"} 0.4', '"day"} 1.1', /budget_used_ratio.* is 1.1/],
+    [
+      'details that nobody owes',
+      'call-metrics"} 60',
+      'call-metrics"} 0',
+      /backlog_seconds.* and 60 s of it wait/,
+    ],
     ['a log that lags', 'room-events"} 12', 'room-events"} 200', /lag_seconds.* 200 s late/],
     [
       'a value of another moment',

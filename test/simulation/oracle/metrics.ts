@@ -43,6 +43,7 @@ export async function examineMetrics(
   const written = await readWritten(examination)
   const stored = { losses: await readLosses(examination), players: await readPlayers(examination) }
   const letters = await readLetters(examination)
+  judgeOwed(found, scrapes, await readOwed(examination))
   for (const scrape of scrapes) {
     const samples = read(scrape.text)
     const judge: Judge = {
@@ -168,6 +169,23 @@ function judgeBounds({ of, wrong }: Judge): void {
       wrong('lag_seconds', `${labels.stream} is ${value} s late, and nothing is wrong any more`)
 }
 
+/** Details that are owed for longer than this are added up in what is exported, ms. */
+const addedUp = 5 * 60_000
+
+/** Whoever owes details of calls says so. */
+function judgeOwed(found: Findings, scrapes: readonly Scrape[], owed: ReadonlyMap<string, number>): void {
+  const told = scrapes
+    .flatMap(({ text }) => read(text))
+    .filter(({ name }) => name === `${prefix}backlog_seconds`)
+  for (const [stream, seconds] of owed) {
+    const all = told
+      .filter(({ labels }) => labels.stream === stream)
+      .reduce((sum, { value }) => sum + value, 0)
+    if (all === 0)
+      found.add('metric', 'backlog_seconds', `${stream} owes nothing, and ${seconds} s of it wait`)
+  }
+}
+
 /** Each value must be the one that is stored of the moment that its age tells. */
 function judgeQuality({ of, wrong }: Judge, { now }: Scrape, stored: ReadonlyMap<string, number>): void {
   const ages = new Map(of('call_quality_age_seconds').map(({ labels, value }) => [keyOf(labels), value]))
@@ -205,6 +223,15 @@ async function readPlayers({ rows }: Examination): Promise<ReadonlyMap<string, n
      from players.cloud_player where destroyed_at is null group by 1`,
   )
   return new Map(counts.map(({ key, count }) => [key, count]))
+}
+
+/** Seconds of calls of which details wait, by stream. */
+async function readOwed({ rows, end }: Examination): Promise<ReadonlyMap<string, number>> {
+  const waiting = await rows<{ stream: string; seconds: number }>(
+    `select stream, sum(extract(epoch from range_to - range_from))::float8 as seconds from ingest.work_item
+     where state = 'pending' and updated_at < to_timestamp(${(end - addedUp) / 1_000}) and range_to > range_from group by 1`,
+  )
+  return new Map(waiting.map(({ stream, seconds }) => [stream, seconds]))
 }
 
 /** By stream; undefined where a process ended, which had counted some, or something went amiss. */

@@ -1,0 +1,48 @@
+import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
+import type { Examination } from './examination.ts'
+
+/** A log of so many events is known again, and one page holds as many as a class of a run has. */
+const enoughToKnow = 12
+const wholeLogs = 1_000
+/** Until an answer is stored, ms. */
+export const onItsWay = 10_000
+
+/**
+ * When the log of a room was read to its end, where each answer was stored and one page holds it whole; undefined where
+ * nobody knows.
+ */
+export function logsRead({
+  sandbox,
+  isCalm,
+}: Examination): ((room: TrueRoom) => readonly number[]) | undefined {
+  const { listShape, logEnd, batchItems } = sandbox.settings.switches
+  // A page that names another one is not known to be the last.
+  if (!isCalm || listShape === 'item' || logEnd === 'same' || batchItems < wholeLogs) return undefined
+  const read = new Map<string, number[]>()
+  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
+    0,
+    sandbox.arrivals.count,
+  )) {
+    const room =
+      operation === 'roomEvents' && status === 200 && !fault && /\/rooms\/([^/]+)\//.exec(target)?.[1]
+    if (!room) continue
+    const key = `${app} ${decodeURIComponent(room)}`
+    const times = read.get(key) ?? []
+    read.set(key, times)
+    times.push(time)
+  }
+  return ({ app, roomUuid }) => read.get(`${app} ${roomUuid}`) ?? []
+}
+
+/** Whether the log of a room had been read to its end before an event happened. */
+export function liveEvents(examination: Examination): (room: TrueRoom, event: TrueEvent) => boolean {
+  const readAt = logsRead(examination)
+  if (!readAt) return () => false
+  const knownAt = new Map<TrueRoom, number | undefined>()
+  return (room, { at }) => {
+    if (!knownAt.has(room))
+      knownAt.set(room, room.events.map(event => event.at).sort((a, b) => a - b)[enoughToKnow - 1])
+    const known = knownAt.get(room)
+    return known !== undefined && readAt(room).some(time => known < time && time + onItsWay < at)
+  }
+}
