@@ -13,7 +13,7 @@ export const late: Tour = {
   demands: {
     ...{ plan: 'own', apps: ['alpha'], processes: 1, callLateness: 120, ...troubledBy('spells') },
     profile: { classes: 3, students: 3, eventsPerMinute: 2, lessonMinutes: 5, breakMinutes: 1 },
-    quirks: {},
+    quirks: { namelessCall: 0.2 },
     switches: {
       ...{
         ...plain,
@@ -23,7 +23,9 @@ export const late: Tour = {
         callLatenessSeconds: 160,
         hasMore: 'real',
       },
-      ...{ mostPerPage: 100, missingValues: 0.05, lateValueSeconds: 0, tightHours: 0, kvs: 'pairs' },
+      // Calls that go on are on any page, and not on the last one alone.
+      ...{ mostPerPage: 4, missingValues: 0.05, lateValueSeconds: 0, tightHours: 0, kvs: 'pairs' },
+      missingEntries: 'null',
     },
     spells: [
       spellOf('404', { from: 10 * minute, to: 46 * minute, app: 'alpha', operation: 'callMetrics' }),

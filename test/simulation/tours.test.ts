@@ -11,6 +11,8 @@ const left: Readonly<Partial<Record<keyof Switches, readonly string[]>>> = {
   callSlices: ['refused'],
   // No daemon can be expected to read words.
   kvs: ['words'],
+  // Of every other session that goes on it is so in one of them.
+  openStayEnd: ['absent'],
   // What is never told again needs no more than what is.
   restatement: ['off'],
 }

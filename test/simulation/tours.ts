@@ -1,6 +1,6 @@
 import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
-import { calm, minute, plain, second, small, spellsOn, type Tour } from './tour.ts'
+import { calm, minute, plain, second, small, spellsOn, type Tour, troubledBy } from './tour.ts'
 import { commits, late, pauses, reuse, spending } from './tours-aimed.ts'
 
 /** Every answer that the provider may give amiss, each for about a minute. */
@@ -9,7 +9,7 @@ const answers: Tour = {
   demands: {
     ...{ plan: 'own', apps: ['alpha', 'beta'], processes: 1, profile: small, quirks: {} },
     ...{ faults: ['spells'], without: faultClasses.filter(one => one !== 'spells') },
-    switches: { ...plain, roomReuse: 'on' },
+    switches: { ...plain, roomReuse: 'on', metricsEnd: 'exclusive' },
     spells: [
       ...spellsOn({
         ...{ app: 'alpha', from: minute, length: 65 * second, pause: 15 * second },
@@ -51,6 +51,11 @@ const answers: Tour = {
         ],
       }),
       spellOf('no access', { from: minute, to: 5 * minute, app: 'alpha', operation: 'qualityInsight' }),
+      // Every other answer about the metrics of sessions has no end, so that they are asked for in ever smaller parts.
+      {
+        ...{ from: 5 * minute, to: 20 * minute },
+        rules: [{ kind: 'endless', operation: 'callMetrics', app: 'alpha', every: 2 }],
+      },
       ...spellsOn({
         ...{ app: 'beta', from: minute, length: 2 * minute, pause: minute },
         stops: [
@@ -71,8 +76,11 @@ const outages: Tour = {
   demands: {
     ...{ plan: 'own', apps: ['alpha'], processes: 1, profile: { ...small, classes: 2 }, quirks: {} },
     ...{ faults: ['spells'], without: faultClasses.filter(one => one !== 'spells') },
+    // A range is final so late that a search which fails for long leaves it as it was read first.
+    callLateness: 4_800,
     switches: { ...plain, sequence: 'holes', roomReuse: 'off', missingValues: 0.05, lateValueSeconds: 0 },
     spells: [
+      spellOf('503', { from: 6 * minute, to: 24 * minute, app: 'alpha', operation: 'callSearch' }),
       spellOf('404', { from: 1 * minute, to: 46 * minute, app: 'alpha', operation: 'callMetrics' }),
       spellOf('503', { from: 2 * minute, to: 40 * minute, app: 'alpha', operation: 'realtimeUsage' }),
       spellOf('502', { from: 4 * minute, to: 15 * minute, app: 'alpha', operation: 'appEvents' }),
@@ -98,6 +106,7 @@ const lives: Tour = {
     ...calm,
     ...{ plan: 'starter', playersEvery: minute },
     profile: { classes: 6, students: 3, eventsPerMinute: 12 },
+    feedEvery: 10 * second,
     quirks: { unknownCmd: 0.05, malformedRecord: 0.03, malformedWidgetItem: 0.1, sharedReward: 0.3 },
     switches: {
       ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },
@@ -158,8 +167,17 @@ const pages: Tour = {
   length: 14 * minute,
   demands: {
     ...{ plan: 'starter', apps: ['alpha'], processes: 1, playersEvery: 30 * second, isThorough: true },
-    faults: ['cut', 'lost answer', 'kill'],
-    without: faultClasses.filter(one => one !== 'cut' && one !== 'lost answer' && one !== 'kill'),
+    ...troubledBy('spells', 'cut', 'lost answer'),
+    aim: { rates: { provider: { cut: 1 / 60, 'lost answer': 1 / 60 }, database: { cut: 1 / 300 } } },
+    // While it is looked for the second time whether all that is said is true.
+    spells: [
+      spellOf('looping nextId', {
+        from: 4.5 * minute,
+        to: 7.5 * minute,
+        app: 'alpha',
+        operation: 'roomEvents',
+      }),
+    ],
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },
     quirks: {
       ...{ malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.5, unknownCmd: 0.05 },
@@ -170,7 +188,7 @@ const pages: Tour = {
         ...plain,
         feedShape: 'array',
         listShape: 'named',
-        batchItems: 3,
+        ...{ batchItems: 3, emptyPages: 'between' },
         // What is new of a log stands on the page that was its last.
         logEnd: 'null',
         sequence: 'holes',
@@ -188,11 +206,16 @@ const calls: Tour = {
     ...calm,
     plan: 'enterprise',
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
-    quirks: { longCallHours: 1.7, burstOfCalls: 40, crowd: 120, backwardCall: 0.1, unknownMid: 0.1 },
+    quirks: {
+      ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 120, backwardCall: 0.1 },
+      ...{ unknownMid: 0.1, malformedValue: 0.0001 },
+    },
     switches: {
       ...{ ...plain, roomReuse: 'off' },
       ...{ callSearch: 'overlap', hasMore: 'forced', hasMoreAbove: 10, mostPerPage: 10, kvs: 'objects' },
-      ...{ totalSize: 'page', callEnd: 'absent', valueEntries: 'twice' },
+      // Of the calls that begin in one second not all are listed.
+      // And of one call more values are told than are stored at one time.
+      ...{ callListPages: 3, metricSeconds: 8, totalSize: 'page', callEnd: 'absent', valueEntries: 'twice' },
       ...{ serverFilter: 'after-paging', emptyLists: 'null', ownPeer: 'absent', unknownFields: 'present' },
     },
   },
@@ -211,12 +234,10 @@ const long: Tour = {
       ...{ kvs: 'triples', emptyLists: 'absent', missingValues: 0, lateValueSeconds: 600, tightHours: 0 },
       ...{
         feedShape: 'object-with-next-id',
-        appFeed: 'consuming',
-        mutedRooms: 'for-good',
-        listShape: 'item',
-        callEnd: 'present',
-        openStayEnd: 'absent',
+        ...{ appFeed: 'consuming', mutedRooms: 'for-good', listShape: 'item' },
+        ...{ callEnd: 'at-times', openStayEnd: 'at-times' },
       },
+      ...{ metricsEnd: 'exclusive', metricSeconds: 10 },
       ...{ realtimeEnd: 'inclusive', realtimeUid: 'string', usersOutsideChannels: 'refused' },
     },
   },
@@ -281,8 +302,8 @@ const ages: Tour = {
     ...calm,
     ...{ plan: 'enterprise', ages: true, playersEvery: minute },
     profile: { classes: 2, students: 3, eventsPerMinute: 6 },
-    quirks: { unknownCmd: 0.05, malformedRecord: 0.05, malformedWidgetItem: 0.1 },
-    switches: { ...plain, roomReuse: 'off', sequence: 'contiguous', noticeLossRate: 0 },
+    quirks: { unknownCmd: 0.05, malformedRecord: 0.05, malformedWidgetItem: 0.1, retoldMessage: 0.3 },
+    switches: { ...plain, roomReuse: 'off', logEnd: 'null', sequence: 'contiguous', noticeLossRate: 0 },
   },
 }
 

@@ -57,14 +57,24 @@ export const progress: readonly Plant[] = [
   },
   {
     name: 'lost-acknowledgement-is-success',
-    says: 'a commit whose acknowledgement was lost counts as done',
+    says: 'a commit whose acknowledgement was lost counts as done, and the next page goes on from there',
     group: 'progress',
     from: 'contract',
-    file: 'src/postgres/commit/run.ts',
-    find: 'const isOvertaken = error instanceof',
-    put: `if (error instanceof StoreUnavailable && error.code === undefined)
-        return { outcome: 'committed', version: Number.MAX_SAFE_INTEGER, stored: {}, diverged: 0, deadLetters: {} }
-      const isOvertaken = error instanceof`,
+    file: 'src/engine/series/cursor-task.ts',
+    find: 'return await store.commit(pageCommit(context, place, page, pageResult, grant))',
+    put: `return await store.commit(pageCommit(context, place, page, pageResult, grant)).catch(error => {
+          if (error?.name !== 'StoreUnavailable' || error.code !== undefined) throw error
+          return { outcome: 'committed', version: place.progress.version + 1, stored: {}, diverged: 0, deadLetters: {} }
+        })`,
+    also: [
+      {
+        file: 'src/postgres/commit/ctes.ts',
+        find: `and p.series = :series and p.version = :version
+      and exists (select from fence) and \${condition}`,
+        put: `and p.series = :series
+      and exists (select from fence) and \${condition}`,
+      },
+    ],
   },
   {
     name: 'stream-state-late',
@@ -94,7 +104,7 @@ export const progress: readonly Plant[] = [
     from: 'contract',
     file: 'src/engine/commit-page.ts',
     find: 'kept.push(...items)',
-    put: 'kept.push(...(refused.length === 0 ? items : items.map(() => blank)))',
+    put: 'kept.push(...(refused.length === 0 ? items : items.map(item => task.standIn?.(item) ?? null)))',
   },
   {
     name: 'refused-value-without-a-letter',

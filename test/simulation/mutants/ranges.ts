@@ -341,6 +341,13 @@ export const ranges: readonly Plant[] = [
     file: 'src/streams/calls.ts',
     find: `return hasMore ? 'narrow' : 'whole'`,
     put: `return hasMore && isFull ? 'narrow' : 'whole'`,
+    also: [
+      {
+        file: 'src/engine/ranges/window-reading.ts',
+        find: "const end = page.hasMore || (fresh === 0 && before.hasMore) ? 'narrow' : 'whole'",
+        put: "const end = 'whole'",
+      },
+    ],
   },
   {
     name: 'overflow-unnoticed',

@@ -52,15 +52,6 @@ export const together: readonly Plant[] = [
     put: "return room.kind === 'incarnation' ? Math.min(1, room.incarnation) : 1",
   },
   {
-    name: 'group-overtaken-stands',
-    says: 'of pages that go together those that were overtaken are taken for committed',
-    group: 'progress',
-    from: 'code',
-    file: 'src/postgres/commit/group-transaction.ts',
-    find: "if (advanced.length < plain.length) throw new GroupOvertaken('another commit came first')",
-    put: '',
-  },
-  {
     name: 'debits-together-are-one',
     says: 'of debits that are asked for at one time the first is written, and answers for all',
     group: 'limits',
@@ -85,15 +76,6 @@ export const together: readonly Plant[] = [
         else if (taken.verdict === 'busy')
           one.resolve(takeResult({ ...taken, verdict: 'granted', n: '0', wait_ms: 0, now_ms: 0, ahead_ms: 0 }, one.debit, debits[place]!.clockBounds))
         else`,
-  },
-  {
-    name: 'empty-answers-settled-unheard',
-    says: 'answers that told nothing count as settled though nobody knows whether they were',
-    group: 'progress',
-    from: 'contract',
-    file: 'src/postgres/commit/empty-answers.ts',
-    find: 'resolve(row ? resultOf(row) : alone())',
-    put: 'resolve(resultOf(row ?? { place, version: together[place]!.page.version + 1, owned: true, verified: true }))',
   },
   {
     name: 'empty-answers-of-one-app',
