@@ -24,6 +24,12 @@ export const faultClasses: readonly FaultClass[] = [...callFaults, ...machineFau
 /** When a run begins, ms since the epoch: Monday, 5 January 2026, 08:00 UTC. */
 export const monday = Date.UTC(2026, 0, 5, 8)
 
+/**
+ * `restart`: it is away for so long; `hold`: somebody else holds the heads of all budgets for so long; `setAhead`: its clock
+ * is set, and is so far ahead of the world's from then on.
+ */
+export type DatabaseMoment = readonly [at: number, what: 'restart' | 'hold' | 'setAhead', ms: number]
+
 /** What a run must be like whatever its seed says. */
 export interface Demands {
   /** Whose chances it has: what is left open of two worlds must not be alike in both. */
@@ -53,6 +59,12 @@ export interface Demands {
   readonly handAsks?: number
   /** Everything is kept for a day: when all is well it is waited until a part of it is older. */
   readonly ages?: boolean
+  /** Mean time between two processes that are told to end, ms; an hour where absent. */
+  readonly handOverEvery?: number
+  /** What befalls the database at certain moments of the run, ms. */
+  readonly database?: readonly DatabaseMoment[]
+  /** How far the clock of each process is ahead of the world's from its start, ms. */
+  readonly ahead?: number
   /** Each class of fault that it has is sure to strike. */
   readonly isThorough?: boolean
   readonly aim?: Aim

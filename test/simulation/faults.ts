@@ -56,6 +56,10 @@ export interface Aim {
   readonly rates: Partial<Rates>
   /** Calls of the database that they are of, by their names; all where absent. */
   readonly at?: RegExp
+  /** Calls of either side with rates of their own, by their names: the first that fits counts. */
+  readonly also?: readonly (Readonly<Partial<Record<CallFault, number>>> & { readonly at: RegExp })[]
+  /** How long an answer of the provider, or a request to it, is on its way at most where there is latency, ms. */
+  readonly latency?: number
   /** How long a process stands still, ms. */
   readonly stall?: readonly [least: number, most: number]
 }
@@ -75,13 +79,15 @@ export interface FaultOptions {
 }
 
 export function createFaults({ random, classes, isThorough, aim, struck }: FaultOptions): Faults {
-  const slow = random.next() < 0.2 ? 4_000 : 400
+  const drawn = random.next() < 0.2 ? 4_000 : 400
+  const slow = aim?.latency ?? drawn
   const never = new Set<CallFault>(isThorough ? classes : [])
   let kills = 0
   let healed = false
   const rate = (kind: Side, one: CallFault, name: string) => {
     const isAimed = kind === 'provider' || aim?.at === undefined || aim.at.test(name)
-    const aimed = isAimed ? aim?.rates[kind]?.[one] : undefined
+    const own = aim?.also?.find(({ at }) => at.test(name))?.[one]
+    const aimed = own ?? (isAimed ? aim?.rates[kind]?.[one] : undefined)
     return (aimed ?? rates[kind][one] ?? 0) * (never.has(one) ? untilItStrikes : 1)
   }
   const draw = (kind: Side, name: string): Fault | undefined => {

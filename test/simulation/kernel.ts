@@ -9,6 +9,8 @@ export interface Process {
   isAlive: boolean
   /** Stands still until this moment, ms of virtual time: nothing of it runs, but the world goes on. */
   frozenUntil: number
+  /** When it stood still, ms of virtual time. */
+  readonly stoodStill?: { readonly from: number; readonly to: number }[]
   /** How its wall clock was set: from a moment of virtual time on it is so far ahead of the world's, ms. */
   readonly clockSettings?: { readonly from: number; readonly ahead: number }[]
   /** Virtual time of its death. */
@@ -144,6 +146,7 @@ export class Kernel {
 
   freeze(process: Process, ms: number): void {
     process.frozenUntil = this.#now + ms
+    process.stoodStill?.push({ from: this.#now, to: process.frozenUntil })
     this.after(ms, undefined, () => {})
   }
 

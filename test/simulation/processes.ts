@@ -15,6 +15,8 @@ export interface ProcessesOptions {
   readonly random: (purpose: string) => Random
   /** How long the next one takes to come back, virtual ms. */
   readonly restart: () => number
+  /** How far each one's clock is ahead when it starts, ms. */
+  readonly ahead?: number | undefined
   /** Something that no process may do was done. */
   readonly accuse: (sentence: string) => void
 }
@@ -48,10 +50,17 @@ export class Processes {
   }
 
   async boot(slot: string): Promise<void> {
-    const { kernel, config, server, sandbox, random, accuse } = this.#options
+    const { kernel, config, server, sandbox, random, ahead = 0, accuse } = this.#options
     const name = `${slot}.${this.boots + 1}`
-    const clockSettings = [{ from: kernel.now, ahead: 0 }]
-    const process: Process = { name, isAlive: true, frozenUntil: 0, clockSettings, arrived: [] }
+    const clockSettings = [{ from: kernel.now, ahead }]
+    const process: Process = {
+      name,
+      isAlive: true,
+      frozenUntil: 0,
+      clockSettings,
+      stoodStill: [],
+      arrived: [],
+    }
     this.all.push(process)
     const daemon = await boot({
       ...{ process, kernel, server: server(), sandbox, random: random(process.name) },

@@ -85,6 +85,7 @@ class Run {
   readonly #isThorough: boolean
   readonly #callLateness: number | undefined
   readonly #handAsks: number | undefined
+  readonly #demands: Demands
   readonly #inspect: RunOptions['inspect']
   readonly #before: RunOptions['before']
   readonly #progress: (share: number) => void
@@ -132,6 +133,7 @@ class Run {
     this.#isThorough = isThorough
     this.#callLateness = callLateness
     this.#handAsks = handAsks
+    this.#demands = demands
     this.start = start
     this.#faults = createFaults({
       random: this.#random('faults'),
@@ -150,6 +152,7 @@ class Run {
       ...{ server: () => this.#server, sandbox: () => this.#sandbox },
       random: purpose => this.#random(purpose),
       restart: () => this.#faults.restart(),
+      ahead: demands.ahead,
       accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
     })
     const deliver = createPlayersMail({
@@ -191,6 +194,7 @@ class Run {
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
+      ...{ handOverEvery: this.#demands.handOverEvery, database: this.#demands.database },
       isHealing: () => this.#isHealing,
       processes: () => this.#processes.living().map(({ process }) => process),
       strike: what => this.#strike(what),

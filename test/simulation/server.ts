@@ -23,7 +23,11 @@ export interface Server {
   readonly unlessParked: <T>(session: pg.Client, statement: Promise<T>, waiting: Waiting) => Promise<T>
   /** Ends all sessions and takes none for so long, ms. */
   readonly restart: (ms: number) => Promise<void>
-  /** The same, and keeps what there is for `failOver`. */
+  /** Somebody else holds the heads of all budgets for so long, ms. */
+  readonly hold: (ms: number) => Promise<void>
+  /** Sets the server's clock: so far ahead of the world's, ms. */
+  readonly setAhead: (ms: number) => Promise<void>
+  /** The same as `restart`, and keeps what there is for `failOver`. */
   readonly replicate: () => Promise<void>
   /** The same, and goes on with what was kept: another history of the same data. */
   readonly failOver: (ms: number) => Promise<void>
@@ -172,6 +176,19 @@ export class SimulatedServer implements Server {
     this.#downUntil = now + ms
     this.outages.push({ from: this.#start + now, to: this.#start + this.#downUntil })
     for (const session of [...this.#sessions.keys()]) await this.cut(session)
+  }
+
+  readonly hold = async (ms: number): Promise<void> => {
+    const other = new pg.Client({ connectionString: this.urlFor('somebody') })
+    other.on('error', () => {})
+    await other.connect()
+    this.opened(other, 'somebody')
+    await other.query('begin; select from ingest.budget for update skip locked')
+    this.#kernel().after(ms, undefined, () => this.cut(other))
+  }
+
+  readonly setAhead = async (ms: number): Promise<void> => {
+    await this.#control.query(`select setval('ingest.clock_ahead', ${ms})`)
   }
 
   readonly replicate = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { Drawn, FaultClass } from './draw.ts'
+import type { DatabaseMoment, Drawn, FaultClass } from './draw.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Server } from './server.ts'
 
@@ -13,6 +13,9 @@ export interface TroubleOptions {
   readonly start: number
   /** Virtual time with faults, ms. */
   readonly length: number
+  /** Mean time between two processes that are told to end, ms. */
+  readonly handOverEvery?: number | undefined
+  readonly database?: readonly DatabaseMoment[] | undefined
   /** Each class of fault is sure to strike. */
   readonly isThorough: boolean
   /** Between these moments what was stored was lost with the history of the database; it is told of more. */
@@ -42,6 +45,7 @@ export function scheduleTrouble(options: TroubleOptions): void {
     kernel.after(from, undefined, arm)
     kernel.after(to, undefined, arm)
   }
+  for (const [at, what, ms] of options.database ?? []) kernel.after(at, undefined, () => server[what](ms))
   nowAndThen(options, 'restart of the database', 90 * minute, random =>
     server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
   )
@@ -58,7 +62,7 @@ export function scheduleTrouble(options: TroubleOptions): void {
       isStandingBy = false
     })
   })
-  nowAndThen(options, 'hand-over', 60 * minute, async random => {
+  nowAndThen(options, 'hand-over', options.handOverEvery ?? 60 * minute, async random => {
     const slot = `slot${Math.floor(random.next() * drawn.processes)}`
     void options.handOver(slot)
   })

@@ -1,11 +1,14 @@
 import { unstorable } from '../../sandbox/src/index.ts'
 
-/** A sequence stands outside of all transactions, so every snapshot sees the same time. */
+/** A sequence stands outside of all transactions, so every snapshot sees the same time. The server's clock may be ahead of it. */
 export const replaceClock = `
   create sequence ingest.virtual_time;
+  create sequence ingest.clock_ahead minvalue 0 start 0;
   grant select, update on ingest.virtual_time to penstock_runtime;
+  grant select on ingest.clock_ahead to penstock_runtime;
   create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
-    as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;`
+    as $$ select timestamptz 'epoch' + (t.last_value + a.last_value) * interval '1 millisecond'
+          from ingest.virtual_time t, ingest.clock_ahead a $$;`
 
 /** Whoever waits for a lock waits in no time of the simulation, so that it must not tell how fast the machine is. */
 export const waitForLocks = `
@@ -29,6 +32,8 @@ export const refuseMarked = `
  */
 export const watchWriters = `
   create schema simulated;
+  create function simulated.now() returns timestamptz language sql volatile
+    as $$ select timestamptz 'epoch' + last_value * interval '1 millisecond' from ingest.virtual_time $$;
   create table simulated.breach (said text not null);
   -- FNV-1a over the characters of its name.
   create function simulated.shard(app text) returns int language plpgsql immutable as $$
@@ -54,7 +59,7 @@ export const watchWriters = `
   create table simulated.debited (scope text, limit_group text, n bigint, at timestamptz not null, primary key (scope, limit_group, n));
   create function simulated.date_debits() returns trigger language plpgsql security definer as $$
   begin
-    insert into simulated.debited select w.scope, w.limit_group, w.n, ingest.clock() from written w;
+    insert into simulated.debited select w.scope, w.limit_group, w.n, simulated.now() from written w;
     return null;
   end $$;
   create trigger date_debits after insert on ingest.debit
@@ -112,7 +117,7 @@ export const watchWriters = `
   create table simulated.owned (shard int not null, owner text not null, since timestamptz not null);
   create function simulated.watch_owner() returns trigger language plpgsql security definer as $$
   begin
-    insert into simulated.owned values (new.shard, new.owner, ingest.clock());
+    insert into simulated.owned values (new.shard, new.owner, simulated.now());
     if tg_op = 'UPDATE'
       and ((new.owner <> old.owner and new.epoch <= old.epoch) or new.epoch < old.epoch) then
       insert into simulated.breach values ('shard ' || new.shard || ' went from ' || old.owner || ' to ' || new.owner

@@ -44,7 +44,7 @@ export async function fillSchool(database: TestDatabase): Promise<void> {
 const stopClock = `
   create or replace function ingest.clock() returns timestamptz language sql volatile parallel safe
     as $$ select timestamptz '${new Date(end).toISOString()}' $$;
-  drop sequence ingest.virtual_time;
+  drop sequence ingest.virtual_time, ingest.clock_ahead;
   drop schema simulated cascade;`
 
 async function drain(kernel: Kernel, server: SimulatedServer): Promise<void> {
