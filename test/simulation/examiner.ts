@@ -10,6 +10,7 @@ import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
 import { examineManners } from './oracle/manners.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
+import { examineNearness } from './oracle/nearness.ts'
 import { examinePlayers } from './oracle/players.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
@@ -21,6 +22,7 @@ const longestRound = 12 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
+  examineNearness,
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -127,7 +129,10 @@ export class Examiner {
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
       ...{ isShared: true, rewound, outages: server.outages },
-      askers: processes.all.map(({ name, arrived = [] }) => ({ name, arrived })),
+      askers: processes.all.map(({ name, arrived = [], stoodStill = [], diedAt = Infinity }) => ({
+        ...{ name, arrived, diedAt: start + diedAt },
+        stoodStill: stoodStill.map(({ from, to }) => ({ from: start + from, to: start + to })),
+      })),
       clocks: processes.all.flatMap(({ clockSettings = [], diedAt = kernel.now }) =>
         clockSettings.map(({ from, ahead }, n) => {
           return { from: start + from, to: start + (clockSettings[n + 1]?.from ?? diedAt), ahead }
@@ -137,6 +142,7 @@ export class Examiner {
       ...(feedEvery !== undefined && { feedEvery }),
       ...(callLateness !== undefined && { callLateness }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
+      isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),
       isPaused: classes.includes('stall'),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),

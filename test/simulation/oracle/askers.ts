@@ -24,11 +24,15 @@ export async function examineAskers(examination: Examination): Promise<readonly 
     from simulated.owned o join (values ${shards}) a(app, shard) using (shard) order by o.since`)
   const byApp = Map.groupBy(owned, ({ app }) => app)
   const away = outages.filter(({ from, to }) => to - from > untilItIsMissed)
-  const wrong = askers.flatMap(({ name, arrived }) => {
+  const wrong = askers.flatMap(({ name, arrived, stoodStill = [] }) => {
     const requests = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
     const strange = requests.find(({ app = '', time }) => isOfOther(byApp.get(app) ?? [], name, time))
     const vain = requests.find(({ time }) =>
-      away.some(({ from, to }) => time > from + untilItIsMissed && time < to),
+      away.some(({ from, to }) => {
+        // Who stood still meanwhile has missed nothing yet.
+        const since = Math.max(from, ...stoodStill.filter(still => still.from < time).map(still => still.to))
+        return time > since + untilItIsMissed && time < to
+      }),
     )
     return [
       ...(strange
@@ -49,7 +53,20 @@ export async function examineAskers(examination: Examination): Promise<readonly 
         : []),
     ]
   })
-  return [...wrong, ...unasked(examination), ...lazy(examination)]
+  return [...wrong, ...takenAway(examination, owned), ...unasked(examination), ...lazy(examination)]
+}
+
+/** From the end of the faults until whoever was away is back, and has its share, ms. */
+const untilAllAreBack = 4 * 60_000
+
+/** When all is well nobody takes a shard from somebody who lives. */
+function takenAway({ isEnd, healed, end }: Examination, owned: readonly Owned[]): readonly Finding[] {
+  const taken = isEnd
+    ? owned.find(({ since }) => since > healed + untilAllAreBack && since <= end)
+    : undefined
+  if (!taken) return []
+  const text = `${taken.owner} took ${taken.app} at ${new Date(taken.since).toISOString()}, when all was well`
+  return [{ kind: 'fence', text }]
 }
 
 /** How long after the faults all feeds are asked again, and how often at least from then on, ms. */

@@ -36,6 +36,17 @@ async function examineSettled(examination: Examination): Promise<readonly Findin
   return open.map(({ text }) => ({ kind: 'debit', text: `${text}, though nothing goes wrong any more` }))
 }
 
+/** Where nothing breaks each answer is stored, whoever hands its apps over meanwhile. */
+async function examineStored({ rows, isUnbroken, end }: Examination): Promise<readonly Finding[]> {
+  if (!isUnbroken) return []
+  const left = await rows<{ text: string }>(
+    `select concat_ws(' ', app_id, operation, n, coalesce(outcome, 'unsettled'), 'of', sent_at) as text from ingest.debit
+     where (outcome = 'unread' or outcome is null and extract(epoch from sent_at) * 1000 < ${end - soon}) and operation <> '${assumed}'
+     order by sent_at limit 20`,
+  )
+  return left.map(({ text }) => ({ kind: 'debit', text: `${text}, and nothing broke` }))
+}
+
 /** By how much the ledger's time may differ from a clock that goes as it should, ms: a question takes less to arrive. */
 const longestWay = 500
 
@@ -55,6 +66,89 @@ async function examineDates({ rows, isPaused }: Examination): Promise<readonly F
 /** What is assumed of a history that went back stands for requests that nobody can name. */
 const assumed = 'lost history'
 
+/** From the debit of a request to its arrival, ms: a grant lives for two seconds, and the network delays by ten at most. */
+const onItsWay = 12_000
+
+interface Dated {
+  readonly app: string
+  readonly operation: string
+  /** Where it is counted. */
+  readonly counter: string
+  /** By the world's clock, ms since the epoch. */
+  readonly at: number
+}
+
+/**
+ * Each request has a debit of its own, made just before it. One that nobody used stands for no later request: whoever was
+ * held up in between must ask the ledger anew. Undefined where nobody dated the debits by the world's clock.
+ */
+async function examineArrivals(examination: Examination): Promise<readonly Finding[] | undefined> {
+  const { sandbox, rows, isShared = false, rewound = [] } = examination
+  const [watched] = await rows<{ is: boolean }>(`select to_regclass('simulated.debited') is not null as is`)
+  if (!watched?.is) return undefined
+  const debits = await rows<Dated>(
+    `select d.app_id as app, d.operation, d.scope || ' ' || d.limit_group as counter, extract(epoch from w.at)::float8 * 1000 as at
+     from ingest.debit d join simulated.debited w using (scope, limit_group, n) order by w.at`,
+  )
+  const made = Map.groupBy(debits, ({ app, operation }) => `${app} ${operation.split('.').at(-1)!}`)
+  const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count).filter(({ operation = '' }) => {
+    return debited.has(operation) && !(isShared && byOthers.has(operation))
+  })
+  const asked = Map.groupBy(arrivals, ({ app = '', operation = '' }) => `${app} ${operation}`)
+  const lost = new Map<string, number>()
+  const findings: Finding[] = []
+  for (const [key, own] of asked) {
+    const known = made.get(key) ?? []
+    for (const time of withoutDebit(
+      own.map(each => each.time).sort((a, b) => a - b),
+      known,
+    )) {
+      const wentBack = rewound.some(({ from, to }) => from <= time && time <= to + onItsWay)
+      const counter = known[0]?.counter
+      if (!wentBack)
+        findings.push({ kind: 'debit', text: `${key} arrived at ${say(time)}, and nobody had debited it` })
+      else if (counter !== undefined) lost.set(counter, (lost.get(counter) ?? 0) + 1)
+    }
+  }
+  return [...findings.slice(0, 20), ...forgottenOf(lost, debits, examination)]
+}
+
+/** Of times that rise those for which no debit was made just before; each debit stands for one. */
+function withoutDebit(times: readonly number[], debits: readonly Dated[]): readonly number[] {
+  let next = 0
+  return times.filter(time => {
+    while (next < debits.length && debits[next]!.at < time - onItsWay) next += 1
+    const isOwn = next < debits.length && debits[next]!.at <= time
+    if (isOwn) next += 1
+    return !isOwn
+  })
+}
+
+/**
+ * Whatever may have been debited in a history that is gone counts as debited: of call analytics, whose requests of a day
+ * are limited, no request may be forgotten by who counts on.
+ */
+function forgottenOf(
+  lost: ReadonlyMap<string, number>,
+  debits: readonly Dated[],
+  { rewound = [] }: Examination,
+): readonly Finding[] {
+  const since = Math.max(...rewound.map(({ to }) => to))
+  return [...lost].flatMap(([counter, requests]) => {
+    const own = debits.filter(debit => debit.counter === counter)
+    const isCounted = own.some(({ at, operation }) => at > since && operation !== assumed)
+    const isOfAnalytics = own.some(({ operation }) => (operation.split('.').at(-1) ?? '') in groupOf)
+    const known = own.filter(({ operation }) => operation === assumed).length
+    if (!isCounted || !isOfAnalytics || requests <= known) return []
+    const text = `${counter}: ${requests} requests of a history that is gone, and ${known} were assumed`
+    return [{ kind: 'debit', text } as const]
+  })
+}
+
+function say(time: number): string {
+  return new Date(time).toISOString()
+}
+
 /**
  * Nothing arrives that was not debited before. `wasted`: how many debits of an app and operation may stand for requests
  * that never arrived, because who made them was killed or the line broke; not judged where it is not said. Debits older
@@ -62,7 +156,11 @@ const assumed = 'lost history'
  */
 export async function examineDebits(examination: Examination, wasted?: number): Promise<readonly Finding[]> {
   const { sandbox, rows, isShared = false } = examination
-  const unsettled = [...(await examineDates(examination)), ...(await examineSettled(examination))]
+  const unsettled = [
+    ...(await examineDates(examination)),
+    ...(await examineSettled(examination)),
+    ...(await examineStored(examination)),
+  ]
   const arrived = new Map<string, number>()
   for (const { app = '', operation = '' } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     if (debited.has(operation) && !(isShared && byOthers.has(operation)))
@@ -75,6 +173,7 @@ export async function examineDebits(examination: Examination, wasted?: number): 
                         where d.scope = b.scope and d.limit_group = b.limit_group) d on true`,
   )
   const { forgotten, total } = heads[0]!
+  const untimely = forgotten ? undefined : await examineArrivals(examination)
   if (forgotten) {
     const all = [...arrived.values()].reduce((sum, count) => sum + count, 0)
     return all > total
@@ -90,10 +189,10 @@ export async function examineDebits(examination: Examination, wasted?: number): 
   const spare = made
     .filter(({ operation }) => operation === assumed)
     .reduce((sum, { debits }) => sum + debits, 0)
-  const findings: Finding[] = [...unsettled]
+  const findings: Finding[] = [...unsettled, ...(untimely ?? [])]
   for (const key of new Set([...arrived.keys(), ...debits.keys()])) {
     const [came = 0, counted = 0] = [arrived.get(key), debits.get(key)]
-    if (came > counted + spare)
+    if (!untimely && came > counted + spare)
       findings.push({ kind: 'debit', text: `${key}: ${came} requests arrived and ${counted} were debited` })
     if (wasted !== undefined && !key.endsWith(` ${assumed}`) && counted - came > wasted)
       findings.push({

@@ -47,6 +47,8 @@ export interface Examination {
   readonly isInterrupted: boolean
   /** Nothing broke but what the provider answered: each answer that can be read was stored. */
   readonly isCalm?: boolean
+  /** Nothing broke at all: answers are slow at most, and processes end as they are told to. */
+  readonly isUnbroken?: boolean
   /** The network delays nothing. */
   readonly isPrompt?: boolean
   /** Processes stood still, with what they knew of the time. */
@@ -59,8 +61,13 @@ export interface Examination {
   readonly outages?: readonly { readonly from: number; readonly to: number }[]
   /** How far the clocks of processes were ahead of the world's, ms, and from when to when; all are right where absent. */
   readonly clocks?: readonly { readonly from: number; readonly to: number; readonly ahead: number }[]
-  /** Processes, with the numbers of their requests among the arrivals. */
-  readonly askers?: readonly { readonly name: string; readonly arrived: readonly number[] }[]
+  /** Processes, with the numbers of their requests among the arrivals, when they stood still, and when they ended. */
+  readonly askers?: readonly {
+    readonly name: string
+    readonly arrived: readonly number[]
+    readonly stoodStill?: readonly { readonly from: number; readonly to: number }[]
+    readonly diedAt?: number
+  }[]
   /** Players that were made and destroyed with the program's client. */
   readonly hands?: readonly Hand[]
   /** Numbers of their requests among all that arrived: nobody stores what these are answered. */

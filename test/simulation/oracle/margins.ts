@@ -63,7 +63,18 @@ export function owedFrom(examination: Examination, series: Series): number {
   const { firstStart, question, unknownClock } = margins
   const lead =
     firstStart + question + unknownClock + roundAt(examination, series, 60) + waitOf(examination, series) + 30
-  return examination.start / 1_000 - series.allowance.availableData + lead + series.step
+  return (
+    examination.start / 1_000 -
+    series.allowance.availableData +
+    lead +
+    aheadAtStart(examination) +
+    series.step
+  )
+}
+
+/** A machine whose clock is ahead begins so much later, seconds: nobody has told it the time yet. */
+function aheadAtStart({ clocks = [], start }: Examination): number {
+  return Math.max(0, ...clocks.filter(({ from }) => from <= start + 1_000).map(({ ahead }) => ahead)) / 1_000
 }
 
 /** In how many seconds a first round is over, for what of it does not go at once. */
