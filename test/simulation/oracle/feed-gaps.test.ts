@@ -34,6 +34,7 @@ const exact: StoredGap = {
     from: BigInt(sentAt(1)),
     to: BigInt(sentAt(2) + deadline),
     recoverable: sentAt(2) + deadline + 3_000 * second,
+    seen: sentAt(3),
     reason: 'unread_answer',
     state: 'repaired',
   },
@@ -77,6 +78,23 @@ describe('the oracle of gaps in the feed', () => {
     expect(await examineFeedGaps(told, [], [exact])).toEqual([])
     const untold = { ...told, rows: async () => debits } as Examination
     expect(await examineFeedGaps(untold, [], [exact])).not.toEqual([])
+  })
+
+  it('finds an answer that is said to have been refused, and one that is told of long after the feed was asked again', async () => {
+    const settled = debits.map(one => (one.outcome === 'unread' ? { ...one, outcome: 'refused' } : one))
+    const refused = { ...examination, rows: async () => settled } as unknown as Examination
+    expect(await examineFeedGaps(refused, [], [])).toMatchObject([
+      { text: expect.stringContaining('nobody stored') },
+    ])
+    const later = { ...debits[4]!, sent: sentAt(9), dead: sentAt(9) + deadline, settled: sentAt(9) + second }
+    const arrival = { ...arrivals[4]!, time: sentAt(9) + 20 }
+    const all = [...arrivals, arrival]
+    const sandbox = { ...examination.sandbox, arrivals: { list: () => all, count: all.length } }
+    const asked = { ...examination, sandbox, rows: async () => [...debits, later] } as unknown as Examination
+    expect(await examineFeedGaps(asked, [], [exact])).toEqual([])
+    expect(await examineFeedGaps(asked, [], [{ ...exact, seen: sentAt(16) }])).toMatchObject([
+      { text: expect.stringContaining('told late') },
+    ])
   })
 
   it('finds one that is still open in the end, and an answer of which nobody tells', async () => {

@@ -10,6 +10,8 @@ const noticed = 20 * 60_000
 const leastTold = 0.7
 /** After this a request can no longer arrive: its total deadline and ten seconds. */
 const canArrive = 40_000
+/** What may be in the way of whoever tells of a missing answer before he asks the feed again, ms. */
+const inTheWay = 60_000
 
 interface Debit {
   readonly app: string
@@ -58,11 +60,14 @@ export async function examineFeedGaps(
   }
   findings.push(...unasked(examination))
   if (!examination.isEnd) return findings
-  for (const { app, time } of unheard(asked, debits)) {
+  for (const { app, time, region } of unheard(asked, debits)) {
     const { behind = 0 } = debits.findLast(one => one.app === app && one.sent + one.behind <= time) ?? {}
     const at = time - behind
-    const isTold = own.some(gap => gap.app === app && gap.from <= at && at <= gap.to)
-    if (!isTold) findings.push({ kind: 'gap', text: `${app} feed: nobody stored the answer of ${time}` })
+    const told = own.filter(gap => gap.app === app && gap.from <= at && at <= gap.to)
+    if (told.length === 0)
+      findings.push({ kind: 'gap', text: `${app} feed: nobody stored the answer of ${time}` })
+    else if (isLate(told, { app, time, region }, { examination, debits }))
+      findings.push({ kind: 'gap', text: `${app} feed: told late that nobody stored the answer of ${time}` })
   }
   return findings
 }
@@ -90,6 +95,23 @@ function unasked({ sandbox, isCalm, start, end, apps, streams }: Examination): r
     })
 }
 
+/** Whoever asks the feed again, once the answer can no longer come, tells first that it is missing. */
+function isLate(
+  told: readonly StoredGap[],
+  { app, time, region }: Omit<Asked, 'isAnswered'>,
+  { examination, debits }: Pick<Context, 'examination' | 'debits'>,
+): boolean {
+  if ((examination.rewound ?? []).length > 0) return false
+  const next = debits.find(
+    debit =>
+      debit.outcome === 'committed' &&
+      debit.app === app &&
+      (isOfRegion(debit, region) || debit.scope === app) &&
+      debit.sent + debit.behind > time + canArrive,
+  )
+  return next !== undefined && Math.min(...told.map(({ seen }) => seen)) > next.sent + next.behind + inTheWay
+}
+
 /** A world that dates debits too tells how its time and the ledger's differ; elsewhere they are one. */
 async function readDebits({ rows }: Examination): Promise<readonly Debit[]> {
   const ms = (column: string) => `round(extract(epoch from ${column}) * 1000)::float8`
@@ -113,7 +135,9 @@ function readAsked({ sandbox }: Examination): readonly Asked[] {
   return sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap(arrival => {
     const { operation, app = '', target, time, status, fault } = arrival
     if (operation !== 'appEvents') return []
-    const isAnswered = status === 200 || fault === 'lost-response' || fault === 'status-after-acting'
+    const isTurnedAway = status === 200 && fault === 'status'
+    const isAnswered =
+      (status === 200 && !isTurnedAway) || fault === 'lost-response' || fault === 'status-after-acting'
     return [{ app, region: target.split('/')[1] ?? '', time, isAnswered }]
   })
 }
@@ -252,7 +276,7 @@ function unheard(asked: readonly Asked[], debits: readonly Debit[]): readonly As
   const first = Math.min(...debits.map(({ sent, behind }) => sent + behind))
   const left = new Set(asked.filter(({ isAnswered, time }) => isAnswered && time >= first))
   for (const debit of debits) {
-    if (debit.outcome !== 'committed' && debit.outcome !== 'refused') continue
+    if (debit.outcome !== 'committed') continue
     const until = (debit.settled ?? debit.dead) + 1
     for (const one of left) {
       const isOwn = one.app === debit.app && (isOfRegion(debit, one.region) || debit.scope === one.app)

@@ -12,6 +12,8 @@ export interface StoredGap {
   readonly to: bigint
   /** Until when it may still be had, ms since the epoch; null where nobody knows. */
   readonly recoverable: number | null
+  /** When it was told of first, ms since the epoch. */
+  readonly seen: number
   readonly reason: string
   readonly state: 'open' | 'repaired' | 'absent' | 'lost'
 }
@@ -36,7 +38,8 @@ export async function readGaps({ rows }: Pick<Examination, 'rows'>): Promise<Sto
     `select app_id as app, stream, series, incarnation, unit, reason, state,
             coalesce(sequence_from, floor(extract(epoch from range_from) * 1000))::text as lower,
             coalesce(sequence_to, ceil(extract(epoch from range_to) * 1000))::text as upper,
-            round(extract(epoch from recoverable_until) * 1000)::float8 as recoverable
+            round(extract(epoch from recoverable_until) * 1000)::float8 as recoverable,
+            extract(epoch from first_seen_at)::float8 * 1000 as seen
      from ingest.gap`,
   )
   type Divergence = Pick<Waiting, 'app' | 'room'> & {
