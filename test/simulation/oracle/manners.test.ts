@@ -57,6 +57,23 @@ describe('how a provider in trouble is asked', () => {
     expect(judge([spent, soon], [], 'qps limit error')).toEqual([])
   })
 
+  it.each(['429 with Retry-After absent', '429 with Retry-After -1'])(
+    'is amiss where it is asked within a minute of "%s"',
+    spell => {
+      expect(judge([answer(1, refused), answer(30)], [], spell)).toEqual([
+        expect.stringContaining('to stay away'),
+      ])
+      expect(judge([answer(1, refused), answer(62)], [], spell)).toEqual([])
+    },
+  )
+
+  it('is amiss where credentials that were refused twice are tried on', () => {
+    const unknown = { status: 401, fault: 'status' }
+    const [first, again] = [answer(1, { ...unknown, n: 1 }), answer(2.5, { ...unknown, n: 2 })]
+    expect(judge([first, again, answer(70)], [], '401')).toEqual([])
+    expect(judge([first, again, answer(20)], [], '401')).toEqual([expect.stringContaining('to stay away')])
+  })
+
   it.each([
     ['turned away more than 12 times', 13, { status: 401 }],
     ['turned away more than 12 times', 13, { refusal: 'qps limit error' }],

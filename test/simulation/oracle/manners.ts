@@ -11,6 +11,10 @@ const longestAsked = 3_600
 /** A day's requests that are spent, and a service that was not bought: neither is otherwise within this, seconds. */
 const lasting = /^(qpd limit error$|you have no auth)/
 const shortestLasting = 12 * 60
+/** Who is turned away without being told for how long stays away for a minute; what is heard of at one time may be two things. */
+const shortestAway = 45
+/** Credentials that are refused are read anew and tried once more, at once; what follows within this is another time, ms. */
+const triedAgain = 75 * second
 /**
  * How often a process may be turned away from one operation within a minute: as many as are under way at one time, and a few
  * that look whether it is over. Each room has a log of its own, so that many may be unknown at one time.
@@ -107,7 +111,7 @@ function tooSoon(
   }: { readonly faults: readonly Spell[]; readonly start: number; readonly slack: number },
 ): readonly Finding[] {
   const early = arrivals.flatMap(told => {
-    const asked = askedToWait(told, faults, start) * second
+    const asked = askedToWait(told, arrivals, { faults, start }) * second
     const [from, until] = [told.time + slack, told.time + asked]
     return arrivals.filter(({ time }) => from < time && time < until).slice(0, 1)
   })
@@ -117,12 +121,13 @@ function tooSoon(
   return [{ kind: 'limit', text: `${said}: asked at ${at}, while the provider had said to stay away` }]
 }
 
-/** Seconds that the answer named, or that what it says lasts; 0 where it named none, or what is no number of seconds. */
+/** Seconds that the answer named, or that what it says lasts; 0 where others are to blame, or nobody knows. */
 function askedToWait(
-  { fault, time, app, operation }: Arrival,
-  faults: readonly Spell[],
-  start: number,
+  told: Arrival,
+  arrivals: readonly Arrival[],
+  { faults, start }: { readonly faults: readonly Spell[]; readonly start: number },
 ): number {
+  const { fault, time, app, operation, status } = told
   if (fault !== 'status') return 0
   const spell = faults.find(({ from, to, rules: [rule] }) => {
     const isOf = (rule?.operation ?? operation) === operation && (rule?.app ?? app) === app
@@ -130,6 +135,16 @@ function askedToWait(
   })
   const [rule] = spell?.rules ?? []
   if (rule?.kind === 'status' && lasting.test(rule.message ?? '')) return shortestLasting
+  if (status === 401) return isSecond(told, arrivals) ? shortestAway : 0
   const asked = Number(rule?.retryAfter ?? 0)
-  return asked > 0 && asked <= longestAsked ? asked : 0
+  if (asked > 0 && asked <= longestAsked) return asked
+  return status === 429 && spell ? shortestAway : 0
+}
+
+/** Whether the same was refused just before: new credentials would have been taken. */
+function isSecond({ time, n }: Arrival, arrivals: readonly Arrival[]): boolean {
+  return arrivals.some(
+    other =>
+      other.status === 401 && other.n < n && other.time + second < time && time - other.time < triedAgain,
+  )
 }
