@@ -57,10 +57,10 @@ export const reuse: Tour = {
       spellOf('500', { from: 24 * minute, to: 38 * minute, app: 'alpha', operation: 'roomEvents' }),
       // The first of all players is in every other list, then in none, and then among those that are counted alone.
       {
-        ...{ from: 3 * minute, to: 16 * minute },
+        ...{ from: 11 * minute, to: 17 * minute },
         rules: [{ kind: 'unlisted', operation: 'listPlayers', app: 'alpha', every: 2 }],
       },
-      ...[18, 22, 34, 38].map(from =>
+      ...[3, 7.5, 19, 30, 41].map(from =>
         spellOf('unlisted', {
           from: from * minute,
           to: (from + 2.2) * minute,
@@ -68,7 +68,7 @@ export const reuse: Tour = {
           operation: 'listPlayers',
         }),
       ),
-      spellOf('miscounted', { from: 26 * minute, to: 33 * minute, app: 'alpha', operation: 'listPlayers' }),
+      spellOf('miscounted', { from: 23 * minute, to: 28 * minute, app: 'alpha', operation: 'listPlayers' }),
     ],
   },
 }

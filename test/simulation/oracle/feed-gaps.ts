@@ -33,6 +33,8 @@ interface Asked {
   readonly time: number
   /** It may have handed out events. */
   readonly isAnswered: boolean
+  /** Whoever asked was told. */
+  readonly isServed: boolean
 }
 
 /**
@@ -60,6 +62,7 @@ export async function examineFeedGaps(
   }
   findings.push(...unasked(examination))
   if (!examination.isEnd) return findings
+  findings.push(...untoldPauses(examination, own))
   for (const { app, time, region } of unheard(asked, debits)) {
     const { behind = 0 } = debits.findLast(one => one.app === app && one.sent + one.behind <= time) ?? {}
     const at = time - behind
@@ -73,6 +76,26 @@ export async function examineFeedGaps(
 }
 
 const owed = 'still open'
+
+/** Where a feed answered nothing for longer than the provider remembers, the ledger says that some of it may be lost. */
+function untoldPauses(examination: Examination, gaps: readonly StoredGap[]): readonly Finding[] {
+  const { sandbox, isCalm } = examination
+  const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
+  const served = Map.groupBy(
+    readAsked(examination).filter(({ isServed }) => isServed),
+    ({ app, region }) => `${app} ${region}`,
+  )
+  return [...served].flatMap(([feed, own]) =>
+    own.flatMap(({ app, time }, n) => {
+      const from = own[n - 1]?.time ?? time
+      const isTold = gaps.some(gap => gap.app === app && gap.from < BigInt(time) && gap.to > BigInt(from))
+      if (!isCalm || time - from <= memory || isTold) return []
+      return [
+        { kind: 'gap', text: `${feed}: nothing says that it was silent from ${from} to ${time}` } as const,
+      ]
+    }),
+  )
+}
 
 /** Nobody who watches a school leaves its feed alone for so long, whatever it answers, ms. */
 const longestAlone = 5 * 60_000
@@ -138,7 +161,8 @@ function readAsked({ sandbox }: Examination): readonly Asked[] {
     const isTurnedAway = status === 200 && fault === 'status'
     const isAnswered =
       (status === 200 && !isTurnedAway) || fault === 'lost-response' || fault === 'status-after-acting'
-    return [{ app, region: target.split('/')[1] ?? '', time, isAnswered }]
+    const isServed = status === 200 && (fault === undefined || fault === 'latency')
+    return [{ app, region: target.split('/')[1] ?? '', time, isAnswered, isServed }]
   })
 }
 

@@ -61,7 +61,10 @@ export async function examinePlayers(examination: Examination): Promise<readonly
       const history = (changes.get(key) ?? []).toSorted((a, b) => Number(a.changed_at) - Number(b.changed_at))
       players.set(key, playerRow(app, player, history, context))
       for (const [n, { changed_at }] of history.entries()) {
-        const cells = { from_status: history[n - 1]?.to_status, to_status: anyText, source: 'list' }
+        const from = history[n - 1]?.to_status
+        // What comes back in a thin entry has no status until another tells it.
+        const from_status = from === 'destroyed' ? nullOr(from) : from
+        const cells = { from_status, to_status: anyText, source: 'list' }
         histories.set(`${key} ${changed_at}`, { cells, isDue: false })
       }
       const faults = historyFaults(player, history, rows.get(key), { ...context, absences })
