@@ -1,5 +1,5 @@
 import { spellOf } from './spells.ts'
-import { minute, plain, second, small, type Tour, troubledBy } from './tour.ts'
+import { calm, minute, plain, second, small, type Tour, troubledBy } from './tour.ts'
 
 /** Statements that store a page, debit a request or give something up. */
 const storing = /^(commit_|group_|copy|take|settle|record_unread|expire_|lose_)/i
@@ -40,6 +40,8 @@ export const reuse: Tour = {
   demands: {
     ...{ plan: 'starter', apps: ['alpha'], processes: 1, ...troubledBy('spells', 'latency') },
     playersEvery: minute,
+    // When nothing else is amiss any more the database is away for long.
+    database: [[41 * minute, 'restart', 38 * second]],
     profile: { classes: 9, students: 3, eventsPerMinute: 10 },
     quirks: {},
     switches: {
@@ -95,19 +97,67 @@ export const commits: Tour = {
   },
 }
 
-/** Processes that stand still with an answer in their hands, just longer than it takes the others to have their shards. */
+/**
+ * Processes that stand still with an answer in their hands, just longer than it takes the others to have their shards; and
+ * some that die with what the feed told, or as soon as they have taken a shard from the queue.
+ * Twice somebody else stands in the way of all debits.
+ */
 export const pauses: Tour = {
   length: 14 * minute,
   demands: {
-    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 3, ...troubledBy('stall') },
+    ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 3, ...troubledBy('stall', 'kill') },
     aim: {
       at: storing,
       stall: [10_500, 16_000],
-      rates: { provider: { stall: 1 / 30 }, database: { stall: 1 / 150 } },
+      rates: { provider: { stall: 1 / 30, kill: 0 }, database: { stall: 1 / 150, kill: 0 } },
+      also: [
+        { at: /polling/, kill: 1 / 12, stall: 1 / 30 },
+        { at: /^take shards/, kill: 1 / 6, stall: 1 / 3 },
+      ],
     },
+    database: [
+      [150 * second, 'hold', 14 * second],
+      [6 * minute, 'hold', 14 * second],
+    ],
     profile: { ...small, eventsPerMinute: 8 },
     quirks: {},
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
+/** Shards that move from process to process while answers are on their way: where nothing breaks, nothing may be lost. */
+export const relays: Tour = {
+  length: 5 * minute,
+  demands: {
+    ...{
+      plan: 'standard',
+      apps: ['alpha', 'beta'],
+      processes: 2,
+      handOverEvery: 30 * second,
+      playersEvery: 10 * second,
+    },
+    ...{ ...troubledBy('hand-over', 'latency'), aim: { rates: {}, latency: 3.9 * second } },
+    profile: { ...small, eventsPerMinute: 8 },
+    quirks: {},
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
+  },
+}
+
+/**
+ * A provider that serves less than the documents say, machines whose clocks are ahead of its own, and a database whose clock
+ * is set forward for a while.
+ */
+export const lessons: Tour = {
+  length: 8 * minute,
+  demands: {
+    ...{ ...calm, plan: 'premium', ahead: 75 * second },
+    database: [
+      [125 * second, 'setAhead', 70 * second],
+      [155 * second, 'setAhead', 0],
+    ],
+    profile: { ...small, classes: 1 },
+    quirks: {},
+    switches: { ...plain, roomReuse: 'off', tightHours: 1, limitsOutsideSearch: '300', limitStatus: '200' },
   },
 }
 

@@ -1,7 +1,7 @@
 import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, small, spellsOn, type Tour, troubledBy } from './tour.ts'
-import { commits, late, pauses, reuse, spending } from './tours-aimed.ts'
+import { commits, late, lessons, pauses, relays, reuse, spending } from './tours-aimed.ts'
 
 /** Every answer that the provider may give amiss, each for about a minute. */
 const answers: Tour = {
@@ -64,6 +64,15 @@ const answers: Tour = {
           ['looping nextId', 'listPlayers'],
           ['malformed', 'roomEvents'],
           ['429 with Retry-After 150', 'callSearch', 70 * second],
+        ],
+      }),
+      // Of details many are asked for at a time.
+      ...spellsOn({
+        ...{ app: 'beta', from: 17 * minute, length: 2 * minute, pause: minute },
+        stops: [
+          ['qps limit error', 'callSessions'],
+          ['429 with Retry-After absent', 'callSessions'],
+          ['503', 'callSessions'],
         ],
       }),
     ],
@@ -326,7 +335,7 @@ export const troubles = named({ outages, answers, machines })
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
   ...named({ lives, silence, pages, calls, long, budgets, hands, ages }),
-  ...named({ late, reuse, commits, pauses, spending, crowd }),
+  ...named({ late, reuse, commits, pauses, relays, lessons, spending, crowd }),
 }
 
 /** What a tour leaves open it draws by itself: otherwise all would go through the one world of their seed. */

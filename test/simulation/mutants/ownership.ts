@@ -30,12 +30,20 @@ export const ownership: readonly Plant[] = [
   },
   {
     name: 'owns-without-the-queue',
-    says: 'a process that was silent for too long goes on with shards that the queue gave to others',
+    says: 'a process that was silent for too long takes shards for its own that the queue gave to others',
     group: 'ownership',
     from: 'contract',
     file: 'src/postgres/ownership.ts',
     find: 'forget(mine.flatMap(({ shard }) => (kept.has(shard) ? [] : [shard])))',
     put: 'forget(mine.flatMap(({ shard }) => (kept.size >= 0 ? [] : [shard])))',
+    // Whoever raises the fence is told by it too.
+    also: [
+      {
+        file: 'src/postgres/ownership.ts',
+        find: '      forget(late.map(({ shard }) => shard))\n',
+        put: '',
+      },
+    ],
   },
   {
     name: 'slots-of-a-former-owner-free',
@@ -155,6 +163,14 @@ export const ownership: readonly Plant[] = [
     for (const schedule`,
     put: `    if (health.state() === undefined) return
     for (const schedule`,
+    // Who reads first where he stands finds that out.
+    also: [
+      {
+        file: 'src/engine/series/sync.ts',
+        find: `    if (context.stream.kind === 'feed') tailMemory.stands.set(context.series, progress)`,
+        put: '    tailMemory.stands.set(context.series, progress)',
+      },
+    ],
   },
   {
     name: 'fence-lowered',
