@@ -121,7 +121,7 @@ function unasked({ sandbox, isCalm, start, end, apps, streams }: Examination): r
 /** Whoever asks the feed again, once the answer can no longer come, tells first that it is missing. */
 function isLate(
   told: readonly StoredGap[],
-  { app, time, region }: Omit<Asked, 'isAnswered'>,
+  { app, time, region }: Pick<Asked, 'app' | 'time' | 'region'>,
   { examination, debits }: Pick<Context, 'examination' | 'debits'>,
 ): boolean {
   if ((examination.rewound ?? []).length > 0) return false
