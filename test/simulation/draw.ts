@@ -70,8 +70,6 @@ export interface Demands {
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
-  /** How often a feed is asked that tells something, ms; as often as one that is silent where absent. */
-  readonly feedEvery?: number
 }
 
 /** The world of one run, and how the daemon is told of it. */
@@ -88,8 +86,6 @@ export interface Drawn {
   readonly config: string
   /** How often it has players listed, ms. */
   readonly listEvery: number
-  /** How often it has a feed asked that tells something, ms, where that is oftener than one that is silent. */
-  readonly feedEvery?: number | undefined
   /** Questions of real time that it leads to, where not all that is documented is asked. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }
@@ -204,7 +200,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
   }))
   return {
     ...{ switches, apps, classes, quirks: demands.quirks ?? drawQuirks(seed) },
-    ...{ listEvery: pace.listEvery, feedEvery: demands.feedEvery },
+    listEvery: pace.listEvery,
     profile: {
       ...profileOf(
         pace,
@@ -275,7 +271,7 @@ function configOf(
   { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
-  { callLateness, feedEvery }: Demands,
+  { callLateness }: Demands,
 ): string {
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
@@ -297,7 +293,7 @@ provider:
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
-streams:${feedEvery === undefined ? streams : streams.replace('every: 1m', `every: ${feedEvery / second}s`)}
+streams:${streams}
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
   realtime-quality: ${asks(realtime?.quality)}${

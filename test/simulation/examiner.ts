@@ -117,7 +117,7 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound, callLateness } = this.#world
-    const { apps, spells, classes, config, series, listEvery, feedEvery } = drawn
+    const { apps, spells, classes, config, series, listEvery } = drawn
     const hands = this.#world.hands()
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
@@ -139,7 +139,6 @@ export class Examiner {
         }),
       ),
       ...(series && { series }),
-      ...(feedEvery !== undefined && { feedEvery }),
       ...(callLateness !== undefined && { callLateness }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),

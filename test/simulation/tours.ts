@@ -51,10 +51,10 @@ const answers: Tour = {
         ],
       }),
       spellOf('no access', { from: minute, to: 5 * minute, app: 'alpha', operation: 'qualityInsight' }),
-      // Every other answer about the metrics of sessions has no end, so that they are asked for in ever smaller parts.
+      // Half of the answers about the metrics of sessions have no end, so that they are asked for in ever smaller parts.
       {
         ...{ from: 5 * minute, to: 20 * minute },
-        rules: [{ kind: 'endless', operation: 'callMetrics', app: 'alpha', every: 2 }],
+        rules: [{ kind: 'endless', operation: 'callMetrics', app: 'alpha', rate: 0.5 }],
       },
       ...spellsOn({
         ...{ app: 'beta', from: minute, length: 2 * minute, pause: minute },
@@ -115,7 +115,6 @@ const lives: Tour = {
     ...calm,
     ...{ plan: 'starter', playersEvery: minute },
     profile: { classes: 6, students: 3, eventsPerMinute: 12 },
-    feedEvery: 10 * second,
     quirks: { unknownCmd: 0.05, malformedRecord: 0.03, malformedWidgetItem: 0.1, sharedReward: 0.3 },
     switches: {
       ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },

@@ -53,7 +53,7 @@ export async function examineAskers(examination: Examination): Promise<readonly 
         : []),
     ]
   })
-  return [...wrong, ...takenAway(examination, owned), ...unasked(examination), ...lazy(examination)]
+  return [...wrong, ...takenAway(examination, owned), ...unasked(examination)]
 }
 
 /** From the end of the faults until whoever was away is back, and has its share, ms. */
@@ -88,39 +88,6 @@ function unasked({ sandbox, apps, healed, end, isEnd, streams }: Examination): r
       .filter(region => !asked.has(`${id} ${region}`))
       .map(region => ({ kind: 'owed', text: `nobody asks the feed of ${id} in ${region}` }) as const),
   )
-}
-
-/** A feed that told something is asked again within its pause, and some of it more, ms. */
-const pauseAndMore = 1.5
-
-/**
- * Where nothing goes wrong a feed that tells something is asked at its usual pace, however long it was silent before. That
- * of an app in one region alone tells of whatever happens in the app.
- */
-function lazy({ sandbox, apps, healed, isCalm, faults, feedEvery }: Examination): readonly Finding[] {
-  const isStruck = faults.some(({ rules: [rule] }) => (rule?.operation ?? 'appEvents') === 'appEvents')
-  if (feedEvery === undefined || !isCalm || isStruck) return []
-  const asked = Map.groupBy(
-    sandbox.arrivals.list(0, sandbox.arrivals.count).filter(({ operation }) => operation === 'appEvents'),
-    ({ app }) => app,
-  )
-  const happened = Map.groupBy(
-    [...sandbox.truth()].filter(({ kind }) => kind === 'event'),
-    ({ app }) => app,
-  )
-  return apps.flatMap(({ id, regions }) => {
-    if (regions.length > 1) return []
-    const times = (asked.get(id) ?? []).map(({ time }) => time).filter(time => time < healed)
-    const events = (happened.get(id) ?? []).flatMap(line => (line.kind === 'event' ? [line.at] : []))
-    const late = times.find((time, n) => {
-      const [before, next] = [times[n - 1], times[n + 1]]
-      if (before === undefined || next === undefined || next - time <= feedEvery * pauseAndMore) return false
-      return events.some(at => before < at && at <= time)
-    })
-    if (late === undefined) return []
-    const text = `the feed of ${id} told something at ${new Date(late).toISOString()}, and is asked late for more`
-    return [{ kind: 'owed', text } as const]
-  })
 }
 
 /** Whether the app has been another's for so long. */

@@ -82,8 +82,6 @@ export interface Examination {
   readonly callLateness?: number
   /** How often players are listed, ms; every minute where nobody said so. */
   readonly listEvery?: number
-  /** How often a feed is asked that tells something, ms, where an operator said so. */
-  readonly feedEvery?: number
   /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }
