@@ -1,6 +1,5 @@
 import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Draw } from './draw.ts'
-import type { RoomEvent } from './world.ts'
 
 /**
  * Strange content that a provider may serve: where nothing else is said, shares (0 to 1) of the chat messages.
@@ -119,8 +118,14 @@ function withMessage(content: Content, message: unknown): Content {
 const firstEvents = 12
 const retoldAfter = 3 * 60_000
 
+/** What the room's log tells in the place of the data of an event, from a moment on, Unix milliseconds. */
+export interface Retold {
+  readonly data: object
+  readonly from: number
+}
+
 /** What the log tells of a message in the end, and from when on, where it tells it otherwise. */
-export function retell(content: Content, told: number, { at, quirks, draw }: Retelling): RoomEvent['retold'] {
+export function retell(content: Content, told: number, { at, quirks, draw }: Retelling): Retold | undefined {
   const isPlain = content.cmd === cmds.chat && content.oddity === undefined && told >= firstEvents
   if (quirks.retoldMessage === 0 || !isPlain || !draw.chance(quirks.retoldMessage)) return undefined
   return { data: withMessage(content, 'taken back').data, from: at + retoldAfter }

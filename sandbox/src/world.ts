@@ -1,7 +1,7 @@
 import { type Call, Calls } from './calls.ts'
 import { drawFrom } from './draw.ts'
 import type { Players } from './players/players.ts'
-import type { Oddity } from './quirks.ts'
+import type { Oddity, Retold } from './quirks.ts'
 import { seededRandom } from './seeded.ts'
 
 /** All times are Unix milliseconds of the world, UTC. */
@@ -12,8 +12,7 @@ export interface RoomEvent {
   readonly at: number
   readonly spoilt?: object
   readonly oddity?: Oddity
-  /** What the room's log tells in the place of `data` from a moment on. */
-  readonly retold?: { readonly data: object; readonly from: number }
+  readonly retold?: Retold
 }
 
 export type Widget = 'popupQuiz' | 'poll'
