@@ -62,3 +62,7 @@ begin
   end if;
 end
 $$;
+
+-- Readers change nothing.
+revoke execute on function analytics.note_large from public;
+grant execute on function analytics.note_large to penstock_runtime;
