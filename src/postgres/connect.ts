@@ -138,25 +138,37 @@ export async function query<Row extends pg.QueryResultRow>(
 }
 
 /** The same, and another one in its transaction after what its triggers have done. */
-export async function queryThen<Row extends pg.QueryResultRow>(
+export function queryThen<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   statement: { readonly text: string; readonly values: unknown[] },
   after: string,
 ): Promise<readonly Row[]> {
+  return inTransaction(pool, statement, async client => {
+    const { rows } = await client.query<Row>(statement)
+    await client.query(after)
+    return rows
+  })
+}
+
+/** Runs several statements as one, named by `origin`; every failure is a RefusedRows or a StoreUnavailable. */
+export async function inTransaction<Result>(
+  pool: pg.Pool,
+  origin: { readonly name?: string; readonly text?: string },
+  use: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
   const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
   let isBroken = false
   try {
     await client.query('begin')
-    const { rows } = await client.query<Row>(statement)
-    await client.query(after)
+    const result = await use(client)
     await client.query('commit')
-    return rows
+    return result
   } catch (error) {
     isBroken = await client.query('rollback').then(
       () => false,
       () => true,
     )
-    throw storeError(error, statement)
+    throw storeError(error, { ...origin, client })
   } finally {
     client.release(isBroken)
   }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { query } from './connect.ts'
-import { sqlState, storeError } from './errors.ts'
+import { StoreUnavailable } from '../engine/ports.ts'
+import { inTransaction, query } from './connect.ts'
 import { FORGOTTEN_MEANWHILE } from './masks.ts'
 import { inTurn } from './partitions.ts'
 
@@ -45,33 +45,33 @@ export async function sumUpLargeCalls(pool: pg.Pool, signal?: AbortSignal): Prom
   )
 }
 
-async function sumUp(pool: pg.Pool, { app, call, times }: Due, signal?: AbortSignal): Promise<void> {
-  const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
+async function sumUp(pool: pg.Pool, call: Due, signal?: AbortSignal): Promise<void> {
+  try {
+    await inTransaction(pool, { name: 'sum_up_large_call' }, client => sumUpWith(client, call, signal))
+  } catch (error) {
+    const isForgotten = error instanceof StoreUnavailable && error.code === FORGOTTEN_MEANWHILE
+    if (!signal?.aborted && !isForgotten) throw error
+  }
+}
+
+async function sumUpWith(
+  client: pg.PoolClient,
+  { app, call, times }: Due,
+  signal?: AbortSignal,
+): Promise<void> {
   const leave = () => void client.end().catch(() => {})
   signal?.addEventListener('abort', leave, { once: true })
-  let isBroken = false
   try {
-    await client.query('begin')
     await client.query(`set local statement_timeout = ${LONGEST_MS}`)
     await client.query(noticeLeaving)
     const { rows } = await client.query<{ taken: boolean; forgotten: string }>(lock, [app, call])
-    if (rows[0]!.taken) {
-      await client.query(longer('select analytics.summarize($1, array[$2])', [app, call]))
-      // Who was forgotten while the stays were read must not be named by the summary.
-      await client.query('select ingest.hold_forgotten($1, $2)', [app, rows[0]!.forgotten])
-      await client.query(done, [app, call, times])
-    }
-    await client.query('commit')
-  } catch (error) {
-    isBroken = await client.query('rollback').then(
-      () => false,
-      () => true,
-    )
-    if (signal?.aborted || sqlState(error) === FORGOTTEN_MEANWHILE) return
-    throw storeError(error, { name: 'sum_up_large_call', client })
+    if (!rows[0]!.taken) return
+    await client.query(longer('select analytics.summarize($1, array[$2])', [app, call]))
+    // Who was forgotten while the stays were read must not be named by the summary.
+    await client.query('select ingest.hold_forgotten($1, $2)', [app, rows[0]!.forgotten])
+    await client.query(done, [app, call, times])
   } finally {
     signal?.removeEventListener('abort', leave)
-    client.release(isBroken || signal?.aborted)
   }
 }
 

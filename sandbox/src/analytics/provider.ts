@@ -47,8 +47,8 @@ function perform(
 /** The answer with its empty lists as the deployment says them. */
 function sayEmpty(answer: object, way: Switches['emptyLists']): object {
   // Of an answer that counts something nobody could tell a list that is left out from one that was lost.
-  const isCounted = 'total_size' in answer && answer.total_size === 0
-  if (way === 'array' || (way === 'absent' && !isCounted)) return answer
+  const countsNothing = 'total_size' in answer && answer.total_size === 0
+  if (way === 'array' || (way === 'absent' && !countsNothing)) return answer
   const members = Object.entries(answer).flatMap(([name, value]) => {
     if (!Array.isArray(value) || value.length > 0) return [[name, value]]
     return way === 'null' ? [[name, null]] : []

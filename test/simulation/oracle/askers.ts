@@ -72,21 +72,39 @@ function takenAway({ isEnd, healed, end }: Examination, owned: readonly Owned[])
 /** How long after the faults all feeds are asked again, and how often at least from then on, ms. */
 const allAsk = 60_000
 const feedRound = 4 * 60_000
+/** Nobody who watches a school leaves its feed alone for longer, whatever it answers, ms. */
+const longestAlone = 5 * 60_000
 
-/** Each feed of an app is asked when all is well: of one that nobody asks, others may know much, and never all. */
-function unasked({ sandbox, apps, healed, end, isEnd, streams }: Examination): readonly Finding[] {
-  const isOn = streams?.includes('app-events') ?? true
-  if (!isEnd || !isOn || end - healed < allAsk + feedRound) return []
-  const asked = new Set(
+/**
+ * Each feed of an app is asked when all is well, and again and again where no process breaks, as one may forget what it would
+ * have told: of one that nobody asks, others may know much, and never all.
+ */
+function unasked({
+  sandbox,
+  apps,
+  start,
+  healed,
+  end,
+  isEnd,
+  isCalm,
+  streams,
+}: Examination): readonly Finding[] {
+  if (!(streams?.includes('app-events') ?? true)) return []
+  const isWell = isEnd && end - healed >= allAsk + feedRound
+  const asked = Map.groupBy(
     sandbox.arrivals
       .list(0, sandbox.arrivals.count)
-      .filter(({ operation, time }) => operation === 'appEvents' && time >= end - feedRound)
-      .map(({ app, target }) => `${app} ${target.split('/')[1]}`),
+      .filter(({ operation }) => operation === 'appEvents')
+      .map(({ app, target, time }) => ({ feed: `${app} ${target.split('/')[1]}`, time })),
+    ({ feed }) => feed,
   )
   return apps.flatMap(({ id, regions }) =>
-    regions
-      .filter(region => !asked.has(`${id} ${region}`))
-      .map(region => ({ kind: 'owed', text: `nobody asks the feed of ${id} in ${region}` }) as const),
+    regions.flatMap((region): readonly Finding[] => {
+      const times = [start, ...(asked.get(`${id} ${region}`) ?? []).map(({ time }) => time), end]
+      const isLeft = isWell && !times.slice(1, -1).some(time => time >= end - feedRound)
+      const isAlone = isCalm && times.some((time, n) => n > 0 && time - times[n - 1]! > longestAlone)
+      return isLeft || isAlone ? [{ kind: 'owed', text: `nobody asks the feed of ${id} in ${region}` }] : []
+    }),
   )
 }
 

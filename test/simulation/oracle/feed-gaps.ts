@@ -60,7 +60,6 @@ export async function examineFeedGaps(
         text: `${gap.app} feed ${gap.series} ${gap.reason} ${gap.state} ${gap.from} to ${gap.to}: ${fault}`,
       })
   }
-  findings.push(...unasked(examination))
   if (!examination.isEnd) return findings
   findings.push(...untoldPauses(examination, own))
   for (const { app, time, region } of unheard(asked, debits)) {
@@ -95,27 +94,6 @@ function untoldPauses(examination: Examination, gaps: readonly StoredGap[]): rea
       ]
     }),
   )
-}
-
-/** Nobody who watches a school leaves its feed alone for so long, whatever it answers, ms. */
-const longestAlone = 5 * 60_000
-
-/** Where no process breaks each feed is asked again and again, as one may forget what it would have told. */
-function unasked({ sandbox, isCalm, start, end, apps, streams }: Examination): readonly Finding[] {
-  if (!isCalm || !(streams?.includes('app-events') ?? true)) return []
-  const times = new Map<string, number[]>()
-  for (const { operation, app, target, time } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
-    if (operation !== 'appEvents') continue
-    const feed = `${app} ${target.split('/')[1]}`
-    times.set(feed, [...(times.get(feed) ?? []), time])
-  }
-  return apps
-    .flatMap(({ id, regions }) => regions.map(region => `${id} ${region}`))
-    .flatMap(feed => {
-      const asked = [start, ...(times.get(feed) ?? []), end]
-      const from = asked.find((time, n) => n > 0 && time - asked[n - 1]! > longestAlone)
-      return from === undefined ? [] : [{ kind: 'owed', text: `${feed}: not asked until ${from}` } as const]
-    })
 }
 
 /** Whoever asks the feed again, once the answer can no longer come, tells first that it is missing. */
