@@ -198,3 +198,13 @@ export const pollItems: readonly object[] = [
   { 'extra.pollId': 'p1', 'extra.selectIndex': [1] },
   { 'extra.pollDetails': { 0: { num: 0, percentage: 0 } }, 'extra.pollingState': 0, 'extra.pollId': 'p1' },
 ].map((changes, index) => item(changes, { sequence: (index + 1) * 10, ts: minute(11 + index) }))
+
+/** Two lessons with quizzes and polls, and another one in the room of the second. */
+export async function fillTwoRooms(harness: ReplayHarness): Promise<void> {
+  for (const room of ['maths', 'music']) {
+    await harness.read('room-events', room, { items: lesson(room), answeredAt: minute(20) })
+    await harness.read('popup-quiz', room, { items: quizItems })
+    await harness.read('poll', room, { items: pollItems })
+  }
+  await harness.read('room-events', 'music', { items: lesson('music', 100, 60), answeredAt: minute(80) })
+}
