@@ -15,12 +15,13 @@ import released from './released.json' with { type: 'json' }
 /**
  * What a file after the baseline may hold, so that the release before goes on beside it: what is new, and what that
  * release does not see. An index on a table that is there is made concurrently; a column has no default that a table is
- * written anew for, and none is demanded.
+ * written anew for, and none is demanded. How many processes read a table at once is a hint for the planner alone.
  */
 const allowed = [
   /^create table (?!if )/,
   /^create index concurrently if not exists \w+ on [\w.]+ /,
   /^alter table [\w.]+ add column (?:(?!,|not null|\bcheck\b|unique|primary|references|generated|default\b).)+(?:default (?:-?\d+|'[^']*'|true|false|null)(?: not null)?)?$/,
+  /^alter table [\w.]+ set \(parallel_workers = \d+\)$/,
   /^create (?:or replace )?view /,
   /^create (?:or replace )?function /,
   /^comment on /,
@@ -67,6 +68,7 @@ describe('a migration after the baseline', () => {
     'create table if not exists classroom.mood (app_id text)',
     'update classroom.room set region = null',
     'do $$ begin drop table classroom.room; end $$',
+    'alter table classroom.room set (autovacuum_enabled = false)',
     'truncate classroom.room',
     'revoke select on classroom.room from penstock_read',
     'revoke execute on function analytics.summarize from public',
@@ -115,6 +117,7 @@ create function ingest.change_mood() returns void language plpgsql as $$ begin e
 comment on table classroom.mood is 'Moods; all of them';
 alter table classroom.room add column mood text;
 alter table classroom.room add column weight integer default 0 not null;
+alter table classroom.mood set (parallel_workers = 2);
 create index concurrently if not exists room_mood on classroom.room (app_id, mood);
 create or replace function ingest.mood_of(text) returns text language sql as $body$ select 'x; y' $body$;
 revoke execute on function ingest.change_mood from public;
@@ -125,7 +128,7 @@ const undo = `
   drop view classroom.moods; drop table classroom.mood; drop function ingest.mood_of; drop function ingest.change_mood;
   alter table classroom.room drop column mood, drop column weight; delete from ingest.migration where name = '9001-moods'`
 
-const statements = 10
+const statements = 11
 
 /** What the file makes, each of which a second time would refuse or be seen. */
 const shape = `

@@ -23,6 +23,7 @@ const names = [
   '0007-jobs',
   '0008-backlog-without-off',
   '0009-large-calls',
+  '0010-users-between',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -19,6 +19,7 @@ const manyDays = `
   insert into analytics.usage_insight (app_id, metric, granularity, at, value, fetched_at)
   select 'usage', m, 'day', timestamptz '2025-01-01' + d * interval '1 day', d, '2026-03-01'
   from generate_series(0, 400) d cross join unnest(array['userCount', 'channelCount']) m;
+  select analytics.summarize_tried('usage', array_agg(call_id)) from analytics.call;
   analyze analytics.call, analytics.call_session, analytics.usage_insight`
 
 beforeAll(async () => {
@@ -73,5 +74,28 @@ describe('usage by day', () => {
     // 20 calls, once for themselves and once for their 80 sessions, and 4 insights; all that is there is 20,802 rows.
     expect(read).toBeGreaterThan(100)
     expect(read).toBeLessThan(400)
+  })
+})
+
+describe('users between two moments', () => {
+  const asked = 'select analytics.users_between($1, $2, $3)::int as users'
+
+  it.each([
+    ['one hour of a day', '2025-06-01T03:00:00Z', '2025-06-01T04:00:00Z', 4],
+    ['a year, each user once', '2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 4],
+    [
+      'from the moment of a call until before that of the next',
+      '2025-06-01T09:00:00Z',
+      '2025-06-02T00:00:00Z',
+      4,
+    ],
+    ['from after a call until the moment of the next', '2025-06-01T09:00:01Z', '2025-06-02T00:00:00Z', 0],
+  ])('counts those of %s', async (_, from, to, users) => {
+    expect((await client.query(asked, ['usage', from, to])).rows).toEqual([{ users }])
+  })
+
+  it('counts nobody of another app', async () => {
+    const year = ['2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z']
+    expect((await client.query(asked, ['other', ...year])).rows).toEqual([{ users: 0 }])
   })
 })

@@ -143,16 +143,12 @@ order by 1`),
       description: `Different users of the day, by app. ${counted}`,
       unit: 'short',
       queries: [
-        // Day by day: the persons of a year at once would be sorted on the disk.
         sqlSeries(`
-select time, app_id as metric, users as value
-from (select distinct $__timeGroupAlias(created_at, '1d'), app_id
-      from analytics.call where app_id in ($app) and $__timeFilter(created_at)) day
-cross join lateral (
-  select count(*) as users
-  from (select distinct unnest(s.persons) ${summedUp}
-        and c.app_id = day.app_id and c.created_at >= to_timestamp(day.time) and c.created_at < to_timestamp(day.time + 86400)) persons
-) found
+select d.begins_at as time, a.app_id as metric,
+       analytics.users_between(a.app_id, greatest(d.begins_at, $__timeFrom()::timestamptz), least(d.ends_at, $__timeTo()::timestamptz)) as value
+from ingest.calendar d join ingest.app a on a.app_id in ($app)
+where d.time_zone = 'UTC' and d.utc_day between ($__timeFrom()::timestamptz at time zone 'UTC')::date and ($__timeTo()::timestamptz at time zone 'UTC')::date
+  and exists (select from analytics.call c where c.app_id = a.app_id and c.created_at >= d.begins_at and c.created_at < d.ends_at and $__timeFilter(c.created_at))
 order by 1`),
       ],
     }),
