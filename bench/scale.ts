@@ -312,8 +312,8 @@ async function configOf(
     database: { url, poolSize: 4 },
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { url: provider } },
-    // As often from the beginning: else 10,000 are asked ever less for a minute.
-    streams: { 'app-events': { every: idleEvery, idleEvery } },
+    // Nearly as often from the beginning: else 10,000 are asked ever less for a minute.
+    streams: { 'app-events': { every: `${Number.parseInt(idleEvery, 10) * 500}ms`, idleEvery } },
     apps: [
       { ...app('nothing'), streams: Object.fromEntries(off.map(stream => [stream, 'off'])) },
       ...Array.from({ length: idle }, (_, n) => app(`app-${n}`)),

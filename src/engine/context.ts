@@ -9,7 +9,7 @@ import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
 import type { Answer, Arrived, CommitResult, Fence, Grant, Log, Meter, Store, Timing } from './ports.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
-import type { Turns } from './waiting.ts'
+import type { CommonMoments, Turns } from './waiting.ts'
 
 /** What reading one page of any stream needs. */
 export interface PageContext {
@@ -34,6 +34,8 @@ export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
   readonly onFenced: () => void
   /** Apps begin in turns: else the first page of ten thousand would wait until the last of them is known. */
   readonly beginnings?: Turns
+  /** Feeds in which nothing happens are asked together with those of other apps. */
+  readonly commonMoments?: CommonMoments
   /** When events of the app are to be expected, where that is known. */
   readonly busyHours?: () => WeekHours | undefined
 }

@@ -12,7 +12,15 @@ import { shardOf } from './ports/ledger.ts'
 import { type Claim, type Fence, type Ports, StoreUnavailable, type Transport } from './ports.ts'
 import { createPacers, type Pacers } from './ranges/pacer.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
-import { createTurns, createWakeup, runOnSchedule, type Wakeup, within } from './waiting.ts'
+import {
+  type CommonMoments,
+  createCommonMoments,
+  createTurns,
+  createWakeup,
+  runOnSchedule,
+  type Wakeup,
+  within,
+} from './waiting.ts'
 
 interface EngineContext extends Ports {
   readonly settings: EngineSettings
@@ -67,6 +75,7 @@ export class Engine {
   /** Shards that are being handed over. */
   readonly #leaving = new Set<number>()
   readonly #beginnings = createTurns(BEGINNING_APPS)
+  readonly #commonMoments: CommonMoments
   /** Of each app, in which hours of the week something is to be expected; read for all of them at once. */
   #busyHours: ReadonlyMap<string, WeekHours> = new Map()
   /** On the monotonic clock, ms. */
@@ -82,6 +91,7 @@ export class Engine {
     this.#admission = new Admission(context, context.settings.deadline)
     this.#pacers = createPacers(context)
     this.#wakeup = createWakeup(context.clock)
+    this.#commonMoments = createCommonMoments(context.clock)
     this.#health = createStoreHealth(context.log, this.#wakeup.notify)
     this.done = this.#run()
   }
@@ -196,6 +206,7 @@ export class Engine {
         signal: controller.signal,
         onFenced: this.#wakeup.notify,
         beginnings: this.#beginnings,
+        commonMoments: this.#commonMoments,
         busyHours: () => this.#busyHours.get(app.id),
       },
       streams: this.#context.streams,

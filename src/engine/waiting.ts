@@ -49,6 +49,39 @@ export function createTurns(most: number) {
   }
 }
 
+/** How many go together at most: what they ask for at one moment nobody else gets. */
+const MOST_AT_A_MOMENT = 32
+
+/** No pause is cut by more than this share of it, so that others are joined. */
+const SHARE_TO_JOIN = 1 / 2
+
+/**
+ * Has those who pause for long wake together: what they do at one moment costs the database few transactions, and each by
+ * itself two.
+ */
+export type CommonMoments = ReturnType<typeof createCommonMoments>
+
+export function createCommonMoments(clock: Pick<Clock, 'monotonic'>) {
+  /** In order of time; those that others may still join. */
+  let moments: { readonly at: number; joined: number }[] = []
+  return {
+    /** A pause of at most `ms`, and of at least half of that, which ends with that of others where there are any. */
+    join: (ms: number): number => {
+      const now = clock.monotonic()
+      const [latest, earliest] = [now + ms, now + ms * (1 - SHARE_TO_JOIN)]
+      moments = moments.filter(({ at, joined }) => at > now && joined < MOST_AT_A_MOMENT)
+      const place = moments.findLastIndex(({ at }) => at <= latest)
+      const known = moments[place]
+      if (known && known.at >= earliest) {
+        known.joined += 1
+        return known.at - now
+      }
+      moments.splice(place + 1, 0, { at: latest, joined: 1 })
+      return ms
+    },
+  }
+}
+
 /** Something did not come about in time. */
 class TimedOut extends Error {
   override readonly name = 'TimedOut'

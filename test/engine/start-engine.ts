@@ -53,5 +53,5 @@ export function startEngine(
     await harness.clock.advance(settings.drainDeadline)
     await stopped
   }
-  return { ...harness, ownership, engine, stop }
+  return { ...harness, ownership, settings, engine, stop }
 }

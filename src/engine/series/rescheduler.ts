@@ -170,7 +170,10 @@ export class Rescheduler {
     if (kind !== 'feed') return nextTurn(cadence, now)
     const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1
     this.#quietFeeds.set(series, quiet)
-    return nextFeed(cadence, quiet, now, this.#context.busyHours?.())
+    const { busyHours, commonMoments } = this.#context
+    const pause = nextFeed(cadence, quiet, now, busyHours?.())
+    const isIdle = !cadence.moments && pause > cadence.activeEvery
+    return isIdle && commonMoments ? commonMoments.join(pause) : pause
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */
