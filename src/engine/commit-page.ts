@@ -4,7 +4,7 @@ import { redact } from '../streams/parts/items.ts'
 import type { StreamName } from '../streams/stream.ts'
 import type { PageContext, PageItems, Task, TaskResult } from './context.ts'
 import { hasMet } from './failures.ts'
-import { type CommitResult, type Grant, RefusedRows } from './ports.ts'
+import { type CommitResult, type Grant, RefusedRows, StoreUnavailable } from './ports.ts'
 
 /** A page that may lack its items, and the same one with them. */
 export interface Readable<P> {
@@ -12,15 +12,16 @@ export interface Readable<P> {
   readonly whole: () => Promise<P>
 }
 
-/** For how long, ms, a page in hand is tried again that other statements keep from being stored: it may have been dear. */
+/** For how long, ms, a page in hand is tried again that cannot be stored at the moment: it may have been dear. */
 const PATIENCE_MS = 60_000
 const betweenTries: Backoff = { first: 250, cap: 8_000 }
 
 /**
- * Commits a page, and answers what was stored and of what. While other statements stand in its way it is tried again;
- * its place in the load stays taken, so that no more pages wait than there is room for. When Postgres refuses a value of
- * it, its items are tried without storing them, half by half down to the bad ones; those are set aside as dead letters,
- * and the rest is committed: one bad item never blocks its page.
+ * Commits a page, and answers what was stored and of what. While other statements stand in its way, or the database is
+ * away, it is tried again: what was stored without our hearing of it is refused as stale then. Its place in the load
+ * stays taken, so that no more pages wait than there is room for. When Postgres refuses a value of it, its items are
+ * tried without storing them, half by half down to the bad ones; those are set aside as dead letters, and the rest is
+ * committed: one bad item never blocks its page.
  */
 export async function commitPage<P extends PageItems, H extends TaskResult>(
   context: PageContext,
@@ -68,11 +69,18 @@ function createPatience(context: PageContext, stream: StreamName) {
       } catch (error) {
         const wait = retryDelay(betweenTries, ++failures, random.next())
         const isOver = signal.aborted || clock.monotonic() + wait >= until
-        if (isOver || !hasMet(context, error, { stream })) throw error
+        if (isOver || !(hasMet(context, error, { stream }) || isAway(context, error))) throw error
         await clock.sleep(wait, signal)
       }
     }
   }
+}
+
+/** Whether the database could not be reached, which everybody has to know. */
+function isAway({ health }: PageContext, error: unknown): boolean {
+  if (!(error instanceof StoreUnavailable)) return false
+  health.failed(error.fault)
+  return true
 }
 
 /**

@@ -22,12 +22,13 @@ export interface PageContext {
   readonly random: { readonly next: () => number }
   readonly admission: Pick<Admission, 'send' | 'discard' | 'heldFor'>
   readonly store: Store
+  readonly health: Pick<StoreHealth, 'failed'>
   readonly meter: Meter
   readonly log: Log
 }
 
 /** What keeping an app's data drained needs. */
-export interface AppContext extends Omit<PageContext, 'purpose' | 'fence'> {
+export interface AppContext extends Omit<PageContext, 'purpose' | 'fence' | 'health'> {
   readonly fence: () => Fence
   readonly health: StoreHealth
   /** The shard belongs to another process now. */

@@ -23,6 +23,41 @@ describe('a page that another statement keeps from being stored', () => {
     },
   )
 
+  it.each(['57P01', '08006', undefined])(
+    'or a database that is away for seconds (%s), is stored when it is back, and nothing else is asked until then',
+    async code => {
+      const { clock, transport, store, health, outages, stop } = startApp(['algebra'], [feed])
+      store.fail('commit', new StoreUnavailable(code), 3)
+      await clock.advance(2 * second)
+      expect([transport.asked.length, store.commits.length, health.state()]).toEqual([1, 0, 'down'])
+      await clock.advance(3 * second)
+      expect([transport.asked.length, store.commits.length]).toEqual([1, 1])
+      expect(outages).toHaveLength(1)
+      health.answered()
+      await clock.advance(10 * second)
+      expect(health.state()).toBe('up')
+      expect(store.commits.length).toBe(transport.asked.length)
+      await stop()
+    },
+  )
+
+  it('because the database is away for longer than a minute is given up', async () => {
+    const { clock, transport, store, health, stop } = startApp([], [feed])
+    store.fail('commit', new StoreUnavailable('57P01'), 100_000)
+    await clock.advance(70 * second)
+    const tries = () => store.calls.filter(call => call === 'commit').length
+    const before = tries()
+    expect(before).toBeGreaterThan(5)
+    await clock.advance(5 * minute)
+    expect([transport.asked.length, tries()]).toEqual([1, before])
+    store.heal()
+    health.answered()
+    await clock.advance(11 * second)
+    expect(transport.asked.length).toBeGreaterThan(1)
+    expect(store.commits.length).toBeGreaterThan(0)
+    await stop()
+  })
+
   it('for ten minutes is asked for at growing pauses, and soon after them', async () => {
     const { clock, transport, store, outages, stop } = startApp(['algebra'], [roomLog])
     store.fail('commit', locked(), 100_000)

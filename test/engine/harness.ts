@@ -1,4 +1,5 @@
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
+import { createStoreHealth } from '../../src/engine/health.ts'
 import type {
   Fence,
   Grant,
@@ -213,6 +214,7 @@ export function createHarness(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
   const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], backlog: [] }
   const said: string[] = []
+  const log = fakeLog(said)
   return {
     clock,
     counts,
@@ -223,6 +225,7 @@ export function createHarness(roomStreams: readonly StreamName[]) {
     ledger: new FakeLedger(),
     queue: createPlainQueue(),
     meter: fakeMeter(counts),
-    log: fakeLog(said),
+    log,
+    health: createStoreHealth(log, () => {}),
   }
 }
