@@ -215,7 +215,7 @@ const calls: Tour = {
     plan: 'enterprise',
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
     quirks: {
-      ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 120, backwardCall: 0.1 },
+      ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 130, backwardCall: 0.1 },
       ...{ unknownMid: 0.1, malformedValue: 0.0001 },
     },
     switches: {

@@ -73,7 +73,7 @@ export function countPoints(call: Call, settings: Settings, now: number): Metric
   let [points, malformed] = [0, 0]
   for (const session of sessionsWithMetrics(reading)) {
     for (const series of seriesOf(session, reading)) {
-      const isWord = wordsAmong(session, series, settings)
+      const isWord = wordsAmong(session, series, reading)
       const words = isWord ? series.moments.filter(isWord).length : 0
       malformed += words
       points += series.moments.length - words
@@ -113,12 +113,13 @@ function dataOf(session: CallSession, reading: Reading): readonly object[] {
 }
 
 /** The value of each moment. */
-function valuesOf(session: CallSession, series: Series, { call, settings }: Reading) {
+function valuesOf(session: CallSession, series: Series, reading: Reading) {
+  const { call } = reading
   const { mid, peer } = series
   const quality = isBadCall(call.callId) ? 'bad' : 'usual'
   const vital = vitals[mid]
   const hash = hashOf(session.sid, mid, peer)
-  const isWord = wordsAmong(session, series, settings)
+  const isWord = wordsAmong(session, series, reading)
   return (moment: number): number | string => {
     if (isWord?.(moment)) return 'n/a'
     return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
@@ -178,9 +179,12 @@ function momentsWith(peer: number, moments: readonly number[], { call, now }: Re
   return moments.filter(moment => stays.some(([join, leave]) => join <= moment && moment <= leave))
 }
 
+/** A call of so many sessions has so many values that each of its answers would hold a word, and it would never be whole. */
+const crowded = 100
+
 /** Which values are words; nothing where none is. */
-function wordsAmong({ sid }: CallSession, { mid, peer }: Series, { quirks }: Settings) {
-  const share = quirks.malformedValue
+function wordsAmong({ sid }: CallSession, { mid, peer }: Series, { call, settings }: Reading) {
+  const share = call.sessions.length > crowded ? 0 : settings.quirks.malformedValue
   const hash = hashOf('word', sid, mid, peer)
   return share > 0 ? (moment: number) => shareOf(hashOn(hash, moment)) < share : undefined
 }
