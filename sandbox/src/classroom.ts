@@ -2,7 +2,7 @@ import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { type Draw, drawFrom } from './draw.ts'
 import { told } from './nameless.ts'
-import { type Quirks, retell, spoil } from './quirks.ts'
+import { hold, type Quirks, retell, spoil } from './quirks.ts'
 import { seededRandom } from './seeded.ts'
 import type { Switches } from './switches.ts'
 import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
@@ -101,13 +101,16 @@ export class Classroom {
   tell(cmd: number, data: object, at: number): void {
     const content = cmd === cmds.chat ? spoil({ cmd, data }, this.rules.quirks, this.#strange) : { cmd, data }
     const { quirks, switches } = this.rules
-    const retold = retell(content, this.contents.events.length, { at, quirks, draw: this.#strange })
+    const how = { at, quirks, draw: this.#strange }
+    const retold = retell(content, this.contents.events.length, how)
+    const loggedFrom = retold ? undefined : hold(content, this.contents.events.length, how)
     const event = {
       ...content,
       data: told(content.data, switches),
       sequence: this.#nextSequence(),
       at,
       ...(retold && { retold: { ...retold, data: told(retold.data, switches) } }),
+      ...(loggedFrom !== undefined && { loggedFrom }),
     }
     this.contents.events.push(event)
     this.#outlet.publish(event)

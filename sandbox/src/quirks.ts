@@ -20,6 +20,8 @@ export interface Quirks {
   readonly unstorable: number
   /** A message that the log of the room tells in other words some minutes later. Not one of the first of a room. */
   readonly retoldMessage: number
+  /** A message that the log of the room tells most of a minute after others have followed it. Not one of the first of a room. */
+  readonly lateMessage: number
   /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
@@ -28,6 +30,10 @@ export interface Quirks {
   readonly tradedPlace: number
   /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
   readonly brokenRecording: number
+  /** Of the classes that end: those in whose last moment a quiz begins, which the teacher ends long after. */
+  readonly lateQuiz: number
+  /** Of the recordings: those whose files appear only when more than two thirds of the time are over for which a room is known. */
+  readonly lateFiles: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
   /** Calls that the search lists without their ID until ten minutes after they began. */
@@ -56,10 +62,13 @@ export const noQuirks: Quirks = {
   malformedData: 0,
   unstorable: 0,
   retoldMessage: 0,
+  lateMessage: 0,
   malformedWidgetItem: 0,
   sharedReward: 0,
   tradedPlace: 0,
   brokenRecording: 0,
+  lateQuiz: 0,
+  lateFiles: 0,
   bigSequence: 0,
   namelessCall: 0,
   backwardCall: 0,
@@ -117,6 +126,7 @@ function withMessage(content: Content, message: unknown): Content {
 /** By these a room is known again. */
 const firstEvents = 12
 const retoldAfter = 3 * 60_000
+const heldFor = 45_000
 
 /** What the room's log tells in the place of the data of an event, from a moment on, Unix milliseconds. */
 export interface Retold {
@@ -126,9 +136,20 @@ export interface Retold {
 
 /** What the log tells of a message in the end, and from when on, where it tells it otherwise. */
 export function retell(content: Content, told: number, { at, quirks, draw }: Retelling): Retold | undefined {
-  const isPlain = content.cmd === cmds.chat && content.oddity === undefined && told >= firstEvents
-  if (quirks.retoldMessage === 0 || !isPlain || !draw.chance(quirks.retoldMessage)) return undefined
+  if (quirks.retoldMessage === 0 || !isPlain(content, told) || !draw.chance(quirks.retoldMessage))
+    return undefined
   return { data: withMessage(content, 'taken back').data, from: at + retoldAfter }
+}
+
+/** From when on the log tells a message that it holds back at first. */
+export function hold(content: Content, told: number, { at, quirks, draw }: Retelling): number | undefined {
+  if (quirks.lateMessage === 0 || !isPlain(content, told) || !draw.chance(quirks.lateMessage))
+    return undefined
+  return at + heldFor
+}
+
+function isPlain({ cmd, oddity }: Content, told: number): boolean {
+  return cmd === cmds.chat && oddity === undefined && told >= firstEvents
 }
 
 interface Retelling {

@@ -48,9 +48,11 @@ function eventsOfRoom(context: RequestContext, switches: Switches, pager: Pager)
   checkLog(room, context.now, switches)
   const cmd = integer(context, 'cmd')
   const { events } = room.contents()
-  const wanted = cmd === undefined ? events : events.filter(event => event.cmd === cmd)
-  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(context, batchSize, switches))
   const { now } = context
+  const wanted = events.filter(
+    event => (cmd === undefined || event.cmd === cmd) && (event.loggedFrom ?? now) <= now,
+  )
+  const page = pager.page(room, `events ${cmd ?? ''}`, wanted, pageRequest(context, batchSize, switches))
   return batch({ ...page, list: page.list.map(event => loggedEvent(room, event, now)) }, switches)
 }
 

@@ -13,6 +13,8 @@ export interface RoomEvent {
   readonly spoilt?: object
   readonly oddity?: Oddity
   readonly retold?: Retold
+  /** Before this, Unix milliseconds, the log of the room lacks it. */
+  readonly loggedFrom?: number
 }
 
 export type Widget = 'popupQuiz' | 'poll'

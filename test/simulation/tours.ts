@@ -310,8 +310,17 @@ const ages: Tour = {
     ...calm,
     ...{ plan: 'enterprise', ages: true, playersEvery: minute },
     profile: { classes: 2, students: 3, eventsPerMinute: 6 },
-    quirks: { unknownCmd: 0.05, malformedRecord: 0.05, malformedWidgetItem: 0.1, retoldMessage: 0.3 },
-    switches: { ...plain, roomReuse: 'off', logEnd: 'null', sequence: 'contiguous', noticeLossRate: 0 },
+    quirks: {
+      ...{ unknownCmd: 0.05, malformedRecord: 0.05, malformedWidgetItem: 0.1, retoldMessage: 0.3 },
+      // What comes of a class long after its end.
+      ...{ lateQuiz: 1, lateFiles: 1 },
+      // And what shows in a log as a hole for a while.
+      lateMessage: 0.6,
+    },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', logEnd: 'null', sequence: 'contiguous', noticeLossRate: 0 },
+      classRestart: 'on',
+    },
   },
 }
 

@@ -6,6 +6,9 @@ import { joinCall, leaveCall } from './people.ts'
 /** Recordings of services of this kind: one composite picture, or a recorded web page. */
 export const recordingTypes = { composite: 2, web: 3 } as const
 
+/** Files that are late appear after so great a share of the time for which a room is known. */
+const shareUntilLate = 0.71
+
 const types = [recordingTypes.composite, recordingTypes.composite, recordingTypes.web] as const
 
 /**
@@ -47,8 +50,11 @@ export function stopRecording(room: Classroom, now: number): void {
   leaveCall(room, Number(recording.recordUid), now)
   const state = Number(room.rules.switches.recordingEndState)
   room.tell(cmds.recordingState, { state, startTime: recording.startTime }, now)
-  const longest = Math.min(600_000, room.rules.switches.roomMemorySeconds * 500)
-  const ready = now + room.draw.between(longest / 10, longest)
+  const memory = room.rules.switches.roomMemorySeconds * 1_000
+  const longest = Math.min(600_000, memory / 2)
+  const { lateFiles } = room.rules.quirks
+  const isLate = lateFiles > 0 && room.draw.chance(lateFiles)
+  const ready = now + (isLate ? memory * shareUntilLate : room.draw.between(longest / 10, longest))
   room.agenda.at(ready, () => publishFiles(recording, room.draw.whole(1, 3)))
 }
 

@@ -1,6 +1,7 @@
 import { cmds, roomStates } from '../../../src/provider/classroom/index.ts'
 import type { Classroom } from '../classroom.ts'
 import { currentCall, leave } from './people.ts'
+import { askQuiz } from './quiz.ts'
 import { stopRecording } from './recording.ts'
 
 const seconds = 1_000
@@ -46,6 +47,7 @@ export function dismiss(
 ): void {
   const { room, agenda } = classroom
   stopRecording(classroom, now)
+  perhapsAskLate(classroom, how.memory, now)
   classroom.isOver = true
   setState(classroom, how.state, now)
   const endedAt = room.endedAt
@@ -62,6 +64,18 @@ export function dismiss(
     if (room.state === roomStates.ended) setState(classroom, roomStates.closed, later)
   })
   unlessBegunAgain(how.memory, later => how.forget(later))
+}
+
+/** A quiz that is asked as the class ends goes on without it, unless the class begins again. */
+function perhapsAskLate(classroom: Classroom, memory: number, now: number): void {
+  const { draw, running, rules } = classroom
+  const { lateQuiz } = rules.quirks
+  if (lateQuiz === 0 || !draw.chance(lateQuiz)) return
+  askQuiz(classroom, now)
+  const end = running.get('popupQuiz')
+  classroom.whileThere(now + memory * draw.between(0.4, 0.55), later => {
+    if (end && running.get('popupQuiz') === end) end(later)
+  })
 }
 
 /** The provider forgets a room about an hour after its class ended, and never before its door is closed. */

@@ -57,7 +57,8 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
       const isDue = isKept && isEnd && !isExcused(room, event)
       if (isKept)
         expected.set(`${key} ${event.sequence}`, { cells: cellsOf(room, event, neighbour, context), isDue })
-      if (isKept && !row && place < lastOfLog) {
+      // What the log held back is due in the end, like all else.
+      if (isKept && !row && place < lastOfLog && event.loggedFrom === undefined) {
         skipped.push({
           kind: 'lost',
           text: `room_event ${key} ${event.sequence}: the log was read beyond it`,

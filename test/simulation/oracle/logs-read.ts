@@ -4,6 +4,8 @@ import type { Examination } from './examination.ts'
 /** A log of so many events is known again, and one page holds as many as a class of a run has. */
 const enoughToKnow = 12
 const wholeLogs = 1_000
+/** No answer holds more of a log, whatever is asked. */
+const onePage = 100
 /** Until an answer is stored, ms. */
 export const onItsWay = 10_000
 
@@ -31,7 +33,8 @@ export function logsRead({
     read.set(key, times)
     times.push(time)
   }
-  return ({ app, roomUuid }) => read.get(`${app} ${roomUuid}`) ?? []
+  return ({ app, roomUuid, events }) =>
+    events.length > onePage ? [] : (read.get(`${app} ${roomUuid}`) ?? [])
 }
 
 /** Whether the log of a room had been read to its end before an event happened. */
@@ -40,6 +43,8 @@ export function liveEvents(examination: Examination): (room: TrueRoom, event: Tr
   if (!readAt) return () => false
   const knownAt = new Map<TrueRoom, number | undefined>()
   return (room, { at }) => {
+    // A log of which something came late is read again from its beginning: what is new then may be as old as the rest.
+    if (room.events.some(({ loggedFrom }) => loggedFrom !== undefined)) return false
     if (!knownAt.has(room))
       knownAt.set(room, room.events.map(event => event.at).sort((a, b) => a - b)[enoughToKnow - 1])
     const known = knownAt.get(room)
