@@ -268,7 +268,7 @@ const budgets: Tour = {
         day: 'rolling',
         limiter: 'sliding',
         limitStatus: '429',
-        feedShape: 'object',
+        ...{ feedShape: 'object', appFeed: 'consuming' },
       },
     },
   },

@@ -97,6 +97,39 @@ describe('the oracle of gaps in the feed', () => {
     ])
   })
 
+  it('finds answers that are said to have told all though events waited, where each holds one', async () => {
+    const settings = { switches: { roomMemorySeconds: 3600, appFeed: 'consuming', feedShape: 'object' } }
+    const told = { ...examination, sandbox: { ...examination.sandbox, settings } } as unknown as Examination
+    const lesson = (events: number) => {
+      const room = {
+        app: 'alpha',
+        muted: false,
+        events: Array.from({ length: events }, () => ({ at: begin })),
+      }
+      return [room] as unknown as Parameters<typeof examineFeedGaps>[1]
+    }
+    expect(await examineFeedGaps(told, lesson(1), [exact])).toEqual([])
+    expect(await examineFeedGaps(told, lesson(3), [exact])).toMatchObject([
+      { text: expect.stringContaining('to have told all, and 2 waited') },
+      { text: expect.stringContaining('to have told all, and 1 waited') },
+    ])
+  })
+
+  it('finds a pause longer than the provider remembers that is told of as a missing answer, or as mended', async () => {
+    const settings = { switches: { roomMemorySeconds: 9 } }
+    const told = {
+      ...{ ...examination, isCalm: true },
+      sandbox: { ...examination.sandbox, settings },
+    } as unknown as Examination
+    const silent = expect.objectContaining({
+      text: expect.stringContaining('nothing says that it was silent'),
+    })
+    const pause = { ...exact, from: exact.from - ms(60 * second), reason: 'pause' } as const
+    expect(await examineFeedGaps(told, [], [exact])).toContainEqual(silent)
+    expect(await examineFeedGaps(told, [], [{ ...pause, state: 'repaired' }])).toContainEqual(silent)
+    expect(await examineFeedGaps(told, [], [{ ...pause, state: 'lost' }])).not.toContainEqual(silent)
+  })
+
   it('finds one that is still open in the end, and an answer of which nobody tells', async () => {
     expect(await found({ ...exact, state: 'open' })).toMatchObject([{ kind: 'owed' }])
     expect(await found()).toMatchObject([{ kind: 'gap', text: expect.stringContaining('nobody stored') }])

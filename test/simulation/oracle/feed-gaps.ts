@@ -62,6 +62,7 @@ export async function examineFeedGaps(
   }
   if (!examination.isEnd) return findings
   findings.push(...untoldPauses(examination, own))
+  findings.push(...falseEnds(examination, { rooms, debits, asked }))
   for (const { app, time, region } of unheard(asked, debits)) {
     const { behind = 0 } = debits.findLast(one => one.app === app && one.sent + one.behind <= time) ?? {}
     const at = time - behind
@@ -76,7 +77,10 @@ export async function examineFeedGaps(
 
 const owed = 'still open'
 
-/** Where a feed answered nothing for longer than the provider remembers, the ledger says that some of it may be lost. */
+/**
+ * Where a feed answered nothing for longer than the provider remembers, the ledger says that some of it may be lost. What it
+ * says of one answer is not enough: reading logs mends that, and not a pause.
+ */
 function untoldPauses(examination: Examination, gaps: readonly StoredGap[]): readonly Finding[] {
   const { sandbox, isCalm } = examination
   const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
@@ -87,13 +91,57 @@ function untoldPauses(examination: Examination, gaps: readonly StoredGap[]): rea
   return [...served].flatMap(([feed, own]) =>
     own.flatMap(({ app, time }, n) => {
       const from = own[n - 1]?.time ?? time
-      const isTold = gaps.some(gap => gap.app === app && gap.from < BigInt(time) && gap.to > BigInt(from))
+      const isTold = gaps.some(
+        gap =>
+          gap.app === app &&
+          gap.reason === 'pause' &&
+          gap.state !== 'repaired' &&
+          gap.from < BigInt(time) &&
+          gap.to > BigInt(from),
+      )
       if (!isCalm || time - from <= memory || isTold) return []
       return [
         { kind: 'gap', text: `${feed}: nothing says that it was silent from ${from} to ${time}` } as const,
       ]
     }),
   )
+}
+
+/**
+ * Where each answer holds one event and tells it once, as many wait as had happened and were not handed out: an answer after
+ * which some wait told only a part.
+ */
+function falseEnds(
+  { sandbox }: Examination,
+  { rooms, debits, asked }: Pick<Context, 'rooms' | 'debits' | 'asked'>,
+): readonly Finding[] {
+  const { appFeed, feedShape } = sandbox.settings.switches
+  if (appFeed !== 'consuming' || !feedShape.startsWith('object')) return []
+  const answered = Map.groupBy(
+    asked.filter(({ isAnswered }) => isAnswered),
+    ({ app, region }) => `${app} ${region}`,
+  )
+  return [...answered].flatMap(([feed, own]) => {
+    const { app, region } = own[0]!
+    const happened = rooms
+      .filter(room => room.app === app && (room.region ?? region) === region)
+      .flatMap(({ events }) => events.map(({ at }) => at))
+    const ends = debits.filter(
+      debit =>
+        debit.app === app &&
+        (isOfRegion(debit, region) || debit.scope === app) &&
+        debit.outcome === 'committed' &&
+        debit.toldAll === true,
+    )
+    return own.flatMap(({ time, isServed }, n) => {
+      const waiting = happened.filter(at => at < time).length - (n + 1)
+      const isEnd = ends.some(debit => mayBeOf(debit, time, debit.settled ?? debit.dead))
+      if (!isServed || waiting <= 0 || !isEnd) return []
+      return [
+        { kind: 'gap', text: `${feed}: said at ${time} to have told all, and ${waiting} waited` } as const,
+      ]
+    })
+  })
 }
 
 /** Whoever asks the feed again, once the answer can no longer come, tells first that it is missing. */
