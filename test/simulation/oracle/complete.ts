@@ -42,6 +42,12 @@ export async function examineComplete(
   )
   const kept = keysOf(stored)
   const numbered = examination.sandbox.settings.switches.widgetItemSequence === 'present'
+  const signs = new Map(
+    stored.get('room')!.rows.map(row => {
+      const sign = row.ended_at ?? row.last_event_at
+      return [`${row.app_id} ${row.room_uuid} ${row.incarnation}`, Number(sign ?? 0)]
+    }),
+  )
   const byPlace = new Map(told.map(row => [`${row.app} ${row.room} ${row.incarnation} ${row.stream}`, row]))
   const late = isInterrupted ? longestStall : onItsWay
   const findings: Finding[] = []
@@ -63,6 +69,12 @@ export async function examineComplete(
       const missing = missingOf(room, stream, { place, kept, until, numbered, isExcused })
       if (row.complete && missing)
         findings.push({ kind: 'complete', text: `${place} ${stream}: said to be, and lacks ${missing}` })
+      const sign = signs.get(place) ?? 0
+      if (row.complete && read < sign)
+        findings.push({
+          kind: 'complete',
+          text: `${place} ${stream}: said to be, and was not read since ${sign}`,
+        })
       const isOver = room.isServed && room.state === 3 && (room.events.at(-1)?.at ?? 0) < healed
       const isWhole = !missingOf(room, stream, { place, kept, until: healed, numbered, isExcused })
       const isOpen = row.reason === 'gap' && isOld(room)
