@@ -260,6 +260,17 @@ comment on view classroom.attendance_interval`,
     file: 'src/postgres/commit/room-life.ts',
     find: 'from judged j where j.fresh or j.contradicts`',
     put: 'from judged j where false`',
+    // Who heard the news has the log read at once, and only who is killed before that would miss it.
+    also: [
+      {
+        file: 'src/engine/series/rooms.ts',
+        find: `    if (!this.areFollowed) return []
+    if (!this.#rooms.has`,
+        put: `    if (!this.areFollowed) return []
+    if (this.#met.has(hint.room) && !this.#rooms.has(hint.room)) return []
+    if (!this.#rooms.has`,
+      },
+    ],
   },
   {
     name: 'lists-of-a-doubtful-room',
@@ -270,6 +281,22 @@ comment on view classroom.attendance_interval`,
     find: `      and r.verified_at > ingest.clock() - :memory::interval
 `,
     put: '',
+    // Before they are asked for the log is read; and pages that go together are told apart by the same time.
+    also: [
+      {
+        file: 'src/engine/series/rescheduler.ts',
+        find: `if (scope === 'app' || isParent || this.#rooms.isVerified(room)) return false`,
+        put: `if (scope === 'app' || isParent || room !== '') return false`,
+      },
+      {
+        file: 'src/postgres/commit/group-statements.ts',
+        find: `
+          and r.verified_at > ingest.clock() - :memory::interval)
+      else`,
+        put: `)
+      else`,
+      },
+    ],
   },
   {
     name: 'tail-trusted-without-a-probe',
