@@ -177,13 +177,20 @@ const pages: Tour = {
     ...{ plan: 'starter', apps: ['alpha'], processes: 1, playersEvery: 30 * second, isThorough: true },
     ...troubledBy('spells', 'cut', 'lost answer'),
     aim: { rates: { provider: { cut: 1 / 60, 'lost answer': 1 / 60 }, database: { cut: 1 / 300 } } },
-    // While it is looked for the second time whether all that is said is true.
+    // While it is looked for the second time whether all that is said is true, and of recordings from the begin of classes
+    // that are over when it is for the third.
     spells: [
       spellOf('looping nextId', {
         from: 4.5 * minute,
         to: 7.5 * minute,
         app: 'alpha',
         operation: 'roomEvents',
+      }),
+      spellOf('looping nextId', {
+        from: 5.5 * minute,
+        to: 11.5 * minute,
+        app: 'alpha',
+        operation: 'recordings',
       }),
     ],
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },

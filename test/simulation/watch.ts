@@ -27,8 +27,9 @@ export const refuseMarked = `
 /**
  * Whoever moves a place must own its app at that moment, under the epoch that it names, and moves it by one version;
  * whoever takes an app over raises its epoch. Debits, gaps and work are written down by the owner alone. What a room became
- * goes by the newest that was told of it, in whatever order. What is committed against that is set down. Debits are dated a
- * second time, by the world's clock, and settled as stored in the transaction that moves what they were made for.
+ * goes by the newest that was told of it, in whatever order, and a hole of its log is repaired by what fills it. What is
+ * committed against that is set down. Debits are dated a second time, by the world's clock, and settled as stored in the
+ * transaction that moves what they were made for.
  */
 export const watchWriters = `
   create schema simulated;
@@ -80,6 +81,22 @@ export const watchWriters = `
     when (new.outcome = 'committed' and old.outcome is distinct from 'committed') execute function simulated.watch_settled();
   create trigger watch_gap after insert on ingest.gap
     referencing new table as written for each statement execute function simulated.watch_rows();
+  create function simulated.watch_repair() returns trigger language plpgsql security definer as $$
+  begin
+    -- What of it cannot be read is set aside.
+    if not exists (select from classroom.room_event e
+                   where (e.app_id, e.room_uuid, e.incarnation) = (new.app_id, new.series, new.incarnation)
+                     and e.sequence between new.sequence_from and new.sequence_to)
+      and not exists (select from ingest.dead_letter d where (d.app_id, d.stream, d.series) = (new.app_id, new.stream, new.series))
+      and not exists (select from ingest.unkept_letter u where (u.app_id, u.stream, u.series) = (new.app_id, new.stream, new.series)) then
+      insert into simulated.breach values ('gap ' || new.sequence_from || ' to ' || new.sequence_to || ' of ' || new.series
+        || ' of ' || new.app_id || ' was said to be repaired when nothing of it was stored');
+    end if;
+    return null;
+  end $$;
+  create trigger watch_repair after update on ingest.gap for each row
+    when (new.state = 'repaired' and old.state <> 'repaired' and new.unit = 'sequence' and new.incarnation is not null)
+    execute function simulated.watch_repair();
   create trigger watch_work after insert on ingest.work_item
     referencing new table as written for each statement execute function simulated.watch_rows();
   create trigger watch_worker after update on ingest.work_item
