@@ -72,6 +72,8 @@ export interface Demands {
   readonly callLateness?: number
 }
 
+  /** How often the feed is asked while it tells something, ms; every minute where absent. */
+  readonly feedEvery?: number
 /** The world of one run, and how the daemon is told of it. */
 export interface Drawn {
   readonly switches: Switches
@@ -122,7 +124,6 @@ const busy: Pace = {
   roomMemory: 9 * minute,
   metricSeconds: 30,
   streams: `
-  app-events: { every: 1m }
   room-events: { activeEvery: 2m, idleEvery: 5m }
   popup-quiz: { activeEvery: 3m, idleEvery: 6m }
   poll: { activeEvery: 3m, idleEvery: 6m }
@@ -139,7 +140,6 @@ const slow: Pace = {
   roomMemory: 45 * minute,
   metricSeconds: 20,
   streams: `
-  app-events: { every: 1m }
   room-events: { activeEvery: 2m, idleEvery: 15m }
   popup-quiz: { activeEvery: 5m, idleEvery: 20m }
   poll: { activeEvery: 5m, idleEvery: 20m }
@@ -212,7 +212,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configOf(seed, pace, switches, apps, demands) + (demands.ages ? keptForADay : ''),
+    config: configOf(seed, pace, switches, apps, demands) + (demands.ages ? keptForLong : ''),
     ...(pace.realtime && {
       series: {
         'realtime-usage': [`Native/${pace.realtime.usage}`],
@@ -271,7 +271,7 @@ function configOf(
   { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
-  { callLateness }: Demands,
+  { callLateness, feedEvery = minute }: Demands,
 ): string {
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
@@ -296,6 +296,7 @@ schedule: { housekeeping: "*/10 * * * *" }
 streams:${streams}
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
+  app-events: { every: ${feedEvery / second}s }
   realtime-quality: ${asks(realtime?.quality)}${
     callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
   }
@@ -303,7 +304,7 @@ apps:${each.join('')}
 `
 }
 
-const keptForADay = `retention: { ${[
+const keptForLong = `retention: { ${[
   'classroom',
   'calls',
   'samples',
@@ -312,7 +313,7 @@ const keptForADay = `retention: { ${[
   'notifications',
   'deadLetters',
 ]
-  .map(what => `${what}: 1d`)
+  .map(what => `${what}: 30h`)
   .join(', ')} }
 `
 

@@ -40,6 +40,7 @@ interface World {
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
+  readonly feedEvery: Examination['feedEvery']
   readonly before: readonly Findings[] | undefined
 }
 
@@ -116,7 +117,8 @@ export class Examiner {
   }
 
   examination(isEnd = true): Examination {
-    const { kernel, server, sandbox, processes, drawn, start, length, rewound, callLateness } = this.#world
+    const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
+    const { callLateness, feedEvery } = this.#world
     const { apps, spells, classes, config, series, listEvery } = drawn
     const hands = this.#world.hands()
     return {
@@ -141,6 +143,7 @@ export class Examiner {
       ...(series && { series }),
       ...(callLateness !== undefined && { callLateness }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
+      ...(feedEvery !== undefined && { feedEvery }),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),
       isPaused: classes.includes('stall'),

@@ -177,7 +177,7 @@ class Run {
     this.#examiner = new Examiner({
       ...{ kernel, server, sandbox: this.#sandbox, processes: this.#processes, drawn: this.#drawn },
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
-      ...{ callLateness: this.#callLateness, before: this.#before },
+      ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)

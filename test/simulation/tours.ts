@@ -310,12 +310,16 @@ const hands: Tour = {
   },
 }
 
-/** What is older than it is kept goes, and nothing else. */
+/**
+ * What is older than it is kept goes, and nothing else. It begins before midnight, as of whole days alone it is said what
+ * their rooms lack; and its feed is asked often while it tells something.
+ */
 const ages: Tour = {
   length: 30 * minute,
   demands: {
     ...calm,
-    ...{ plan: 'enterprise', ages: true, playersEvery: minute },
+    ...{ plan: 'enterprise', ages: true, playersEvery: minute, start: Date.UTC(2026, 0, 5, 23, 57) },
+    feedEvery: 10 * second,
     profile: { classes: 2, students: 3, eventsPerMinute: 6 },
     quirks: {
       ...{ unknownCmd: 0.05, malformedRecord: 0.05, malformedWidgetItem: 0.1, retoldMessage: 0.3 },

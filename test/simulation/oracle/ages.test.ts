@@ -42,7 +42,7 @@ async function judge({ oldLetters = 0, youngLetters = 2, complete = true, doubte
   return (await examineAges(examination, before, moments)).map(({ kind, text }) => `${kind}: ${text}`)
 }
 
-describe('what is kept for a day', () => {
+describe('what is kept for some time', () => {
   it('is well where the old is gone and the young is there', async () => {
     expect(await judge()).toEqual([])
   })

@@ -1,8 +1,11 @@
 import { Findings, say } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
 
-/** How long everything is kept that a run says the age of, ms. */
-export const kept = 24 * 3_600_000
+/**
+ * How long everything is kept that a run says the age of, ms: longer than a day and the six hours after which what came of it
+ * is kept, without which its rooms stay as they are.
+ */
+export const kept = 30 * 3_600_000
 
 /** Tables whose rows go by their own age, or by that of the call or the room to which they belong. */
 const ofCalls = ['call_session', 'session_digest', 'session_summary', 'call_summary', 'call_minute']

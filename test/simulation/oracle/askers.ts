@@ -53,7 +53,7 @@ export async function examineAskers(examination: Examination): Promise<readonly 
         : []),
     ]
   })
-  return [...wrong, ...takenAway(examination, owned), ...unasked(examination)]
+  return [...wrong, ...takenAway(examination, owned), ...unasked(examination), ...tooSeldom(examination)]
 }
 
 /** From the end of the faults until whoever was away is back, and has its share, ms. */
@@ -104,6 +104,44 @@ function unasked({
       const isLeft = isWell && !times.slice(1, -1).some(time => time >= end - feedRound)
       const isAlone = isCalm && times.some((time, n) => n > 0 && time - times[n - 1]! > longestAlone)
       return isLeft || isAlone ? [{ kind: 'owed', text: `nobody asks the feed of ${id} in ${region}` }] : []
+    }),
+  )
+}
+
+/** What the network and the next question take, ms. */
+const onItsWay = 3_000
+
+/** A feed that told something is asked again at its usual pace, however long it was silent before. */
+function tooSeldom({
+  sandbox,
+  apps,
+  feedEvery,
+  isUnbroken,
+  isPrompt,
+  healed,
+}: Examination): readonly Finding[] {
+  if (feedEvery === undefined || !isUnbroken || !isPrompt) return []
+  const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
+  const events = [...sandbox.truth()].filter(line => line.kind === 'event')
+  return apps.flatMap(({ id, regions }) =>
+    regions.flatMap((region): readonly Finding[] => {
+      const rooms = sandbox.universe.app(id)?.rooms.filter(room => (room.region ?? regions.join()) === region)
+      // Of what all regions know one alone may tell.
+      const known = new Set(rooms?.map(({ uuid }) => uuid))
+      const happened = events.filter(({ app, roomUuid }) => app === id && known.has(roomUuid))
+      const asked = arrivals
+        .filter(({ app, operation, time }) => app === id && operation === 'appEvents' && time < healed)
+        .filter(({ target }) => target.split('/')[1] === region)
+        .map(({ time }) => time)
+      const late = asked.find((time, n) => {
+        const [before, next] = [asked[n - 1], asked[n + 1] ?? time]
+        const hasTold = before !== undefined && happened.some(({ at }) => before < at && at < time)
+        return hasTold && next - time > feedEvery + onItsWay
+      })
+      if (late === undefined) return []
+      const when = new Date(late).toISOString()
+      const text = `the feed of ${id} in ${region} told something at ${when} and is left alone`
+      return [{ kind: 'owed', text }]
     }),
   )
 }

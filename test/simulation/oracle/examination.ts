@@ -83,5 +83,7 @@ export interface Examination {
   /** How often players are listed, ms; every minute where nobody said so. */
   readonly listEvery?: number
   /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */
+  /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
+  readonly feedEvery?: number
   readonly series?: Readonly<Record<string, readonly string[]>>
 }

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import type { Arrival } from '../../../sandbox/src/index.ts'
+import { examineAskers } from './askers.ts'
+import type { Examination } from './examination.ts'
+
+const second = 1_000
+
+/** What is said of a feed that is asked then, where something happens after 65 seconds. */
+async function judge(asked: readonly number[], regions = ['eu']) {
+  const arrivals = asked.map(at => ({
+    ...{ app: 'alpha', operation: 'appEvents', time: at * second, target: '/eu/edu/polling' },
+  }))
+  const examination = {
+    sandbox: {
+      arrivals: { count: arrivals.length, list: () => arrivals as Partial<Arrival>[] },
+      truth: () => [{ kind: 'event', app: 'alpha', roomUuid: 'a', at: 65 * second }],
+      universe: { app: () => ({ rooms: [{ uuid: 'a', region: undefined }] }) },
+    },
+    ...{ apps: [{ id: 'alpha', regions }], streams: [], isUnbroken: true, isPrompt: true },
+    ...{ feedEvery: 10 * second, start: 0, healed: 200 * second, end: 300 * second },
+  } as unknown as Examination
+  return (await examineAskers(examination)).map(({ text }) => text)
+}
+
+describe('a feed', () => {
+  it('is asked seldom while it is silent, and often when it tells something', async () => {
+    expect(await judge([0, 10, 30, 60, 90, 100, 120, 150])).toEqual([])
+    expect(await judge([0, 10, 30, 60, 90, 120, 150])).toEqual([
+      expect.stringMatching(/^the feed of alpha in eu told something at .*:30\.000Z and is left alone$/),
+    ])
+  })
+
+  it('may be left alone where another region told the same', async () => {
+    expect(await judge([0, 10, 30, 60, 90, 120, 150], ['eu', 'ap'])).toEqual([])
+  })
+})
