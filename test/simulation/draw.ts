@@ -57,7 +57,9 @@ export interface Demands {
   readonly forgedNotices?: boolean
   /** Somebody asks for insights of each app in turn, so often, ms. */
   readonly handAsks?: number
-  /** Everything is kept for a day: when all is well it is waited until a part of it is older. */
+  /** Somebody has a room read again whose log was asked for just now, so often, ms. */
+  readonly marksEvery?: number
+  /** Everything is kept for thirty hours: when all is well it is waited until a part of it is older. */
   readonly ages?: boolean
   /** Mean time between two processes that are told to end, ms; an hour where absent. */
   readonly handOverEvery?: number
@@ -70,10 +72,10 @@ export interface Demands {
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
-}
-
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
   readonly feedEvery?: number
+}
+
 /** The world of one run, and how the daemon is told of it. */
 export interface Drawn {
   readonly switches: Switches
@@ -294,9 +296,9 @@ provider:
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
 streams:${streams}
+  app-events: { every: ${feedEvery / second}s }
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
-  app-events: { every: ${feedEvery / second}s }
   realtime-quality: ${asks(realtime?.quality)}${
     callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
   }

@@ -9,6 +9,7 @@ import { examineClassroom } from './oracle/classroom.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
 import { examineManners } from './oracle/manners.ts'
+import { examineMarks } from './oracle/marks.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
 import { examineNearness } from './oracle/nearness.ts'
 import { examinePlayers } from './oracle/players.ts'
@@ -22,7 +23,7 @@ const longestRound = 12 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
-  examineNearness,
+  ...[examineNearness, examineMarks],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -39,8 +40,8 @@ interface World {
   readonly rewound: NonNullable<Examination['rewound']>
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
-  /** What was found when this was played before: where all goes the same way, so would the oracles. */
   readonly feedEvery: Examination['feedEvery']
+  /** What was found when this was played before: where all goes the same way, so would the oracles. */
   readonly before: readonly Findings[] | undefined
 }
 
@@ -124,7 +125,7 @@ export class Examiner {
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
-      ...(hands && { hands: hands.done, byHand: hands.arrived }),
+      ...(hands && { hands: hands.done, byHand: hands.arrived, marks: hands.marks }),
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,
@@ -142,8 +143,8 @@ export class Examiner {
       ),
       ...(series && { series }),
       ...(callLateness !== undefined && { callLateness }),
-      isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       ...(feedEvery !== undefined && { feedEvery }),
+      isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),
       isPaused: classes.includes('stall'),

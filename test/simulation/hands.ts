@@ -9,6 +9,7 @@ import { credentialsOf, openTransport } from '../../src/commands/wiring/services
 import { readConfig } from '../../src/config/load.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import { type Fence, StoreUnavailable, shardOf } from '../../src/engine/ports.ts'
+import { markRoom } from '../../src/postgres/backfill.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { storeError } from '../../src/postgres/errors.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
@@ -17,6 +18,7 @@ import { ParameterError } from '../../src/provider/operation.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { networkThrough } from './network.ts'
 import type { Hand } from './oracle/hands.ts'
+import type { Mark } from './oracle/marks.ts'
 import type { Server } from './server.ts'
 import { sessionsThrough } from './session.ts'
 
@@ -36,6 +38,9 @@ export interface Hands {
   readonly destroy: (app: string, region: string, id: string) => Promise<void>
   /** Asks for insights of some days ago, where the budget of the app has room for it. */
   readonly ask: (app: string) => Promise<void>
+  /** Has a room read again, once each, whose log was asked for just now: the answer may be on its way. */
+  readonly mark: () => Promise<void>
+  readonly marks: readonly Mark[]
   /** Numbers of its requests among all that arrived. */
   readonly arrived: readonly number[]
   /** What came of it, in their order. */
@@ -43,6 +48,13 @@ export interface Hands {
 }
 
 type Given = Readonly<Record<string, unknown>> & { readonly region: string; readonly streamUrl: string }
+
+/** Streams of a room, and the operations of those that are logs. */
+const ofRooms = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources']
+const ofLogs: readonly unknown[] = ['roomEvents', 'popupQuiz', 'poll']
+/** Among so many requests it is looked for one of a log, that arrived so many ms ago at most. */
+const lastRequests = 50
+const justNow = 2_000
 
 /** Seconds. */
 const day = 86_400
@@ -84,6 +96,7 @@ export async function createHands({
     release: async () => {},
   })
   const done: Hand[] = []
+  const marks: Mark[] = []
   const settle = async (act: () => Promise<Pick<Hand, 'id'> | undefined>, told: Omit<Hand, 'id' | 'end'>) => {
     try {
       const { id } = (await act()) ?? {}
@@ -97,7 +110,24 @@ export async function createHands({
   const asked = { metric: 'userCount', aggregateGranularity: '1h' } as const
   return {
     done,
+    marks,
     arrived,
+    mark: async () => {
+      const { arrivals } = sandbox()
+      const at = clock.now()
+      const rooms = arrivals
+        .list(Math.max(0, arrivals.count - lastRequests), lastRequests)
+        .filter(({ operation, status }) => ofLogs.includes(operation) && status !== 404)
+        .flatMap(({ app, target, time }) => {
+          const name = /\/rooms\/([^/?]+)\//.exec(target)?.[1]
+          const isNow = at - time < justNow
+          return app && name && isNow ? [{ app, room: decodeURIComponent(name), at }] : []
+        })
+      const last = rooms.findLast(({ app, room }) => !marks.some(one => one.app === app && one.room === room))
+      if (!last) return
+      marks.push(last)
+      await markRoom(pool, { app: last.app, room: last.room, streams: ofRooms }).catch(endOf)
+    },
     ask: async app => {
       const now = Math.floor(clock.now() / 1_000)
       const given = { ...asked, startTs: now - 5 * day, endTs: now - 3 * day }

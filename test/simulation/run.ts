@@ -183,7 +183,7 @@ class Run {
       await this.#processes.boot(`slot${n}`)
       await kernel.rest()
     }
-    if (this.#byHand || this.#handAsks !== undefined)
+    if (this.#byHand || this.#handAsks !== undefined || this.#demands.marksEvery !== undefined)
       this.#hands = await createHands({
         ...{ kernel, server, sandbox: () => this.#sandbox },
         ...{ random: this.#random('hand'), config: this.#drawn.config },
@@ -191,6 +191,7 @@ class Run {
     for (const driver of this.#drivers) driver.start()
     this.#turn()
     this.#askByHand(0)
+    this.#mark()
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
@@ -265,6 +266,13 @@ class Run {
     const { apps } = this.#drawn
     void this.#hands?.ask(apps[turn % apps.length]!.id)
     this.kernel.after(this.#handAsks, undefined, () => this.#askByHand(turn + 1))
+  }
+
+  #mark(): void {
+    const { marksEvery } = this.#demands
+    if (marksEvery === undefined || this.#isHealing) return
+    void this.#hands?.mark()
+    this.kernel.after(marksEvery, undefined, () => this.#mark())
   }
 
   #heal(): void {

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
 import type { Plan } from './contract.ts'
 import type { Hand } from './hands.ts'
+import type { Mark } from './marks.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
@@ -70,6 +71,8 @@ export interface Examination {
   }[]
   /** Players that were made and destroyed with the program's client. */
   readonly hands?: readonly Hand[]
+  /** Rooms that somebody wanted to be read again. */
+  readonly marks?: readonly Mark[]
   /** Numbers of their requests among all that arrived: nobody stores what these are answered. */
   readonly byHand?: readonly number[]
   /** Others make and delete players too, with the same credentials. */
@@ -80,10 +83,10 @@ export interface Examination {
   readonly counters?: 'joint' | 'split'
   /** For so many seconds after its end a range is searched again for late calls, where an operator said so. */
   readonly callLateness?: number
+  /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
+  readonly feedEvery?: number
   /** How often players are listed, ms; every minute where nobody said so. */
   readonly listEvery?: number
   /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */
-  /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
-  readonly feedEvery?: number
   readonly series?: Readonly<Record<string, readonly string[]>>
 }
