@@ -18,6 +18,13 @@ export const progress: readonly Plant[] = [
     file: 'src/engine/series/rescheduler.ts',
     find: `if (next.kind === 'sync') {`,
     put: `if (next.kind === 'sync' && (stream.kind !== 'log' || unfinished)) {`,
+    also: [
+      {
+        file: 'src/engine/series/rescheduler.ts',
+        find: 'if (stream.isParent && !this.#rooms.haveOthersClosed(room)) return cadence.idleEvery',
+        put: 'if (stream.isParent && !stream.isParent) return cadence.idleEvery',
+      },
+    ],
   },
   {
     name: 'feed-row-never-confirmed',
