@@ -125,10 +125,7 @@ export const pauses: Tour = {
   },
 }
 
-/**
- * Shards that move from process to process while answers are on their way, and people who want rooms to be read again
- * meanwhile: where nothing breaks, nothing may be lost.
- */
+/** Shards that move from process to process while answers are on their way: where nothing breaks, nothing may be lost. */
 export const relays: Tour = {
   length: 5 * minute,
   demands: {
@@ -138,16 +135,20 @@ export const relays: Tour = {
       processes: 2,
       handOverEvery: 30 * second,
       playersEvery: 10 * second,
-      marksEvery: second,
     },
     ...{ ...troubledBy('hand-over', 'latency'), aim: { rates: {}, latency: 3.9 * second } },
     profile: { ...small, eventsPerMinute: 8 },
     quirks: {},
-    switches: {
-      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
-      // A log of one page begins anew each time.
-      batchItems: 5,
-    },
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
+  },
+}
+
+/** The same, with people who want rooms to be read again meanwhile. A log of one page would begin anew each time. */
+export const marks: Tour = {
+  ...relays,
+  demands: {
+    ...{ ...relays.demands, world: 'relays', marksEvery: second },
+    switches: { ...relays.demands.switches, batchItems: 5 },
   },
 }
 

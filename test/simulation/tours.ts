@@ -1,7 +1,7 @@
 import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, small, spellsOn, type Tour, troubledBy } from './tour.ts'
-import { commits, late, lessons, pauses, relays, reuse, spending } from './tours-aimed.ts'
+import { commits, late, lessons, marks, pauses, relays, reuse, spending } from './tours-aimed.ts'
 
 /** Every answer that the provider may give amiss, each for about a minute. */
 const answers: Tour = {
@@ -354,7 +354,7 @@ export const troubles = named({ outages, answers, machines })
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
   ...named({ lives, silence, pages, calls, long, budgets, hands, ages }),
-  ...named({ late, reuse, commits, pauses, relays, lessons, spending, crowd }),
+  ...named({ late, reuse, commits, pauses, relays, marks, lessons, spending, crowd }),
 }
 
 /** What a tour leaves open it draws by itself: otherwise all would go through the one world of their seed. */
