@@ -26,9 +26,16 @@ export const monday = Date.UTC(2026, 0, 5, 8)
 
 /**
  * `restart`: it is away for so long; `hold`: somebody else holds the heads of all budgets for so long; `setAhead`: its clock
- * is set, and is so far ahead of the world's from then on.
+ * is set, and is so far ahead of the world's from then on; `failOver`: what it stores for so long is lost at the end.
  */
-export type DatabaseMoment = readonly [at: number, what: 'restart' | 'hold' | 'setAhead', ms: number]
+export type DatabaseMoment = readonly [
+  at: number,
+  what: 'restart' | 'hold' | 'setAhead' | 'failOver',
+  ms: number,
+]
+
+/** Whoever has the slot at that moment stands still for so long. */
+export type Standstill = readonly [at: number, slot: string, ms: number]
 
 /** What a run must be like whatever its seed says. */
 export interface Demands {
@@ -65,6 +72,10 @@ export interface Demands {
   readonly handOverEvery?: number
   /** What befalls the database at certain moments of the run, ms. */
   readonly database?: readonly DatabaseMoment[]
+  /** When processes stand still, and for how long, ms. */
+  readonly standstills?: readonly Standstill[]
+  /** When whoever holds a shard is taken for dead by somebody who takes none, ms. */
+  readonly lapses?: readonly number[]
   /** How far the clock of each process is ahead of the world's from its start, ms. */
   readonly ahead?: number
   /** Each class of fault that it has is sure to strike. */

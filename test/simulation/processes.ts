@@ -69,6 +69,11 @@ export class Processes {
     this.#running.set(slot, { process, daemon })
   }
 
+  /** Whoever holds a shard is taken for dead, as by one that dies before it takes any. */
+  lapse(): void {
+    this.#shards.lapse()
+  }
+
   /** One is told to end, and does. */
   async handOver(slot: string): Promise<void> {
     const running = this.#running.get(slot)

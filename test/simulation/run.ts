@@ -196,10 +196,12 @@ class Run {
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
       ...{ handOverEvery: this.#demands.handOverEvery, database: this.#demands.database },
+      ...{ standstills: this.#demands.standstills, lapses: this.#demands.lapses },
       isHealing: () => this.#isHealing,
       processes: () => this.#processes.living().map(({ process }) => process),
       strike: what => this.#strike(what),
       handOver: slot => this.#processes.handOver(slot),
+      lapse: () => this.#processes.lapse(),
       random: purpose => this.#random(purpose),
     })
     const findings = await this.#toTheEnd().catch((error: unknown) => {

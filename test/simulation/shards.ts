@@ -50,6 +50,11 @@ export class ShardQueue {
     }
   }
 
+  /** Nobody holds any of them. */
+  lapse(): void {
+    for (const job of this.#jobs.values()) job.holder = undefined
+  }
+
   #holds({ shard, epoch }: Turn): boolean {
     const job = this.#jobs.get(shard)
     return job?.holder !== undefined && job.taken === epoch

@@ -177,6 +177,8 @@ const pages: Tour = {
     ...{ plan: 'starter', apps: ['alpha'], processes: 1, playersEvery: 30 * second, isThorough: true },
     ...troubledBy('spells', 'cut', 'lost answer'),
     aim: { rates: { provider: { cut: 1 / 60, 'lost answer': 1 / 60 }, database: { cut: 1 / 300 } } },
+    // Who loses its shards so late, and takes them again at once, drains them to the end or never.
+    lapses: [12.5 * minute],
     // While it is looked for the second time whether all that is said is true, and of recordings from the begin of classes
     // that are over when it is for the third.
     spells: [

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { DatabaseMoment, Drawn, FaultClass } from './draw.ts'
+import type { DatabaseMoment, Drawn, FaultClass, Standstill } from './draw.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Server } from './server.ts'
 
@@ -16,6 +16,8 @@ export interface TroubleOptions {
   /** Mean time between two processes that are told to end, ms. */
   readonly handOverEvery?: number | undefined
   readonly database?: readonly DatabaseMoment[] | undefined
+  readonly standstills?: readonly Standstill[] | undefined
+  readonly lapses?: readonly number[] | undefined
   /** Each class of fault is sure to strike. */
   readonly isThorough: boolean
   /** Between these moments what was stored was lost with the history of the database; it is told of more. */
@@ -26,6 +28,8 @@ export interface TroubleOptions {
   readonly processes: () => readonly Process[]
   readonly strike: (what: string) => void
   readonly handOver: (slot: string) => Promise<void>
+  /** Whoever holds a shard is taken for dead. */
+  readonly lapse: () => void
   /** Chance of its own for each purpose. */
   readonly random: (purpose: string) => Random
 }
@@ -45,23 +49,47 @@ export function scheduleTrouble(options: TroubleOptions): void {
     kernel.after(from, undefined, arm)
     kernel.after(to, undefined, arm)
   }
-  for (const [at, what, ms] of options.database ?? []) kernel.after(at, undefined, () => server[what](ms))
-  nowAndThen(options, 'restart of the database', 90 * minute, random =>
-    server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
-  )
   let isStandingBy = false
-  nowAndThen(options, 'failover', 4 * 60 * minute, async random => {
+  /** What is stored within `lost` ms goes with the machine that had it; then nobody is there for so long. */
+  const failOver = async (lost: () => number, away: () => number) => {
     // There is one standby, and its turn comes first.
     if (isStandingBy) return
     isStandingBy = true
     await server.replicate()
     const from = start + kernel.now
-    kernel.after(random.next() ** 2 * 20 * second, undefined, async () => {
+    kernel.after(lost(), undefined, async () => {
       rewound.push({ from, to: start + kernel.now })
-      await server.failOver(Math.ceil(random.next() * 20 * second))
+      await server.failOver(away())
       isStandingBy = false
     })
-  })
+  }
+  for (const [at, what, ms] of options.database ?? []) {
+    const act = () => {
+      return what === 'failOver'
+        ? failOver(
+            () => ms,
+            () => second,
+          )
+        : server[what](ms)
+    }
+    kernel.after(at, undefined, act)
+  }
+  for (const [at, slot, ms] of options.standstills ?? []) {
+    kernel.after(at, undefined, () => {
+      const one = options.processes().find(({ name }) => name.startsWith(`${slot}.`))
+      if (one) kernel.freeze(one, ms)
+    })
+  }
+  for (const at of options.lapses ?? []) kernel.after(at, undefined, options.lapse)
+  nowAndThen(options, 'restart of the database', 90 * minute, random =>
+    server.restart(Math.ceil(random.next() ** 2 * 40 * second)),
+  )
+  nowAndThen(options, 'failover', 4 * 60 * minute, random =>
+    failOver(
+      () => random.next() ** 2 * 20 * second,
+      () => Math.ceil(random.next() * 20 * second),
+    ),
+  )
   nowAndThen(options, 'hand-over', options.handOverEvery ?? 60 * minute, async random => {
     const slot = `slot${Math.floor(random.next() * drawn.processes)}`
     void options.handOver(slot)
