@@ -88,6 +88,17 @@ describe('a list', () => {
     expect(idsOf((await list()).body.players)).toEqual([id])
   })
 
+  it('shows a new player in some of these seconds where its switch says so', async () => {
+    const { make, list, clock } = playPlayers({ switches: { listBlind: 'at-times' } })
+    await make()
+    const shown = new Set<number>()
+    for (let n = 0; n < 5; n++) {
+      shown.add((await list()).body.totalSize)
+      await clock.advance(1_000)
+    }
+    expect(shown).toEqual(new Set([0, 1]))
+  })
+
   it('does not show what was destroyed', async () => {
     const { list, remove, ids } = await stageWith(['a', 'b'])
     await remove(ids[0]!)

@@ -139,7 +139,10 @@ export const relays: Tour = {
     ...{ ...troubledBy('hand-over', 'latency'), aim: { rates: {}, latency: 3.9 * second } },
     profile: { ...small, eventsPerMinute: 8 },
     quirks: {},
-    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
+      ...{ listBlindSeconds: 10, listBlind: 'at-times' },
+    },
   },
 }
 

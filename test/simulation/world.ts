@@ -99,6 +99,8 @@ const choices: Choices = {
   playerTimes: 'all',
   playersPerPage: [500],
   listBlindSeconds: [0, 10],
+  // What tells by it is a player that is in three lists within these seconds: tours alone ask for so many.
+  listBlind: ['always'],
   playerQuota: [50],
   playerQuotaStatus: 'all',
   playerFailRate: [0.02],

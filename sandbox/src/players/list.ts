@@ -39,10 +39,18 @@ export function readList(context: PlayerContext): Action {
   }
 }
 
-/** In the order of creation; new ones are not there yet. */
+/** Of the seconds in which a new one may be missing, where it is there at times. */
+const blindShare = 0.5
+
+/** In the order of creation; new ones are not there yet, or not always. */
 function visibleIn({ world, settings, now }: PlayerContext): readonly Player[] {
-  const blind = settings.switches.listBlindSeconds * 1_000
-  return world.players.live.filter(({ createdAt }) => createdAt + blind <= now)
+  const { seed, switches } = settings
+  const blind = switches.listBlindSeconds * 1_000
+  const isAtTimes = switches.listBlind === 'at-times'
+  return world.players.live.filter(({ id, createdAt }) => {
+    if (createdAt + blind <= now) return true
+    return isAtTimes && !befalls(blindShare, seed, id, 'blind', Math.floor(now / 1_000))
+  })
 }
 
 function entry(player: Player, { settings, now }: PlayerContext): object {

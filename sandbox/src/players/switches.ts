@@ -23,6 +23,11 @@ export const playerSwitches = {
     'a page of a list of players holds no more, whatever is asked; their number is that of all all the same',
   ),
   listBlindSeconds: quantity(10, 'seconds', 'a new player is missing from lists for this long'),
+  listBlind: choice(
+    'always',
+    ['always', 'at-times'],
+    'which lists a new player is missing from meanwhile: all of them, or those of some seconds',
+  ),
   playerQuota: quantity(50, 'players', 'how many an app may have at the same time'),
   playerQuotaStatus: choice('429', ['429', '403'], 'HTTP status when there would be more players than that'),
   playerFailRate: quantity(0.02, 'share from 0 to 1', 'players whose stream cannot be played'),

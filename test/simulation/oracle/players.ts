@@ -91,12 +91,13 @@ function playerRow(
 ): ExpectedRow {
   const { sandbox, end } = examination
   const { createdAt, destroyedAt, region } = player
-  const { playerList, listBlindSeconds } = sandbox.settings.switches
+  const { playerList, listBlindSeconds, listBlind } = sandbox.settings.switches
   const told = { from: createdAt + listBlindSeconds * 1_000, to: (destroyedAt ?? end) - late }
   const isThin = playerList === 'thin'
   const isUntold = isThin && wholeLists(sandbox, app, told) < manyLists
   const said = (value: unknown) => (isUntold ? nullOr(value ?? null) : (value ?? null))
   const listed = createdAt + listBlindSeconds * 1_000
+  const earliest = listBlind === 'at-times' ? createdAt : listed
   const lists = listTimes(sandbox, app)
   /** Which of these moments a list may have been stored at that was asked while it was so, soon before. */
   const heard = (moments: readonly Span[], from: number, to: number) =>
@@ -118,14 +119,14 @@ function playerRow(
       stream_url: said(withoutSecrets(player.streamUrl)),
       status: new Rule('that of its last change', value => value === (history.at(-1)?.to_status ?? null)),
       created_at: Math.floor(createdAt / 1_000) * 1_000,
-      first_seen_at: new Rule(`from ${listed}, soon`, value => {
-        const moments = heard(clocks.momentsOf(value), listed, untilGone)
+      first_seen_at: new Rule(`from ${earliest}, soon`, value => {
+        const moments = heard(clocks.momentsOf(value), earliest, untilGone)
         const isSoon = moments.some(({ from }) => !isCalm || from <= listed + unseen)
         return isSoon && (isThin || first === undefined || first.changed_at === value)
       }),
       last_seen_at: new Rule(`up to ${untilGone}, lately`, (value, row) => {
         const before = clocks.momentsOf(row.first_seen_at)
-        return heard(clocks.momentsOf(value), listed, untilGone).some(({ to }) => {
+        return heard(clocks.momentsOf(value), earliest, untilGone).some(({ to }) => {
           const isLate = isOver || to >= Math.min(seen, untilGone)
           return isLate && before.some(({ from }) => from <= to)
         })
