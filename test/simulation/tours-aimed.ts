@@ -180,6 +180,8 @@ export const spending: Tour = {
     ...{ plan: 'premium', apps: ['alpha', 'beta'], processes: 1, handAsks: 7 * second, isThorough: true },
     start: Date.UTC(2026, 0, 5, 23, 48),
     ...troubledBy('failover', 'lost answer', 'cut', 'no answer', 'latency'),
+    // As many requests as a minute allows are lost with it.
+    database: [[8 * minute, 'failOver', 40 * second]],
     aim: { rates: { provider: { 'lost answer': 1 / 60, cut: 1 / 60, 'no answer': 1 / 60 } } },
     profile: { classes: 1, students: 3, eventsPerMinute: 4 },
     quirks: {},
