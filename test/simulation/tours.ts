@@ -9,7 +9,8 @@ const answers: Tour = {
   demands: {
     ...{ plan: 'own', apps: ['alpha', 'beta'], processes: 1, profile: small, quirks: {} },
     ...{ faults: ['spells'], without: faultClasses.filter(one => one !== 'spells') },
-    switches: { ...plain, roomReuse: 'on', metricsEnd: 'exclusive' },
+    // What was refused for a while must be asked for again.
+    switches: { ...plain, roomReuse: 'on', metricsEnd: 'exclusive', tightHours: 0 },
     spells: [
       ...spellsOn({
         ...{ app: 'alpha', from: minute, length: 65 * second, pause: 15 * second },
