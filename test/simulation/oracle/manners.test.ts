@@ -90,4 +90,12 @@ describe('how a provider in trouble is asked', () => {
     expect(judge(later)).toEqual([])
     expect(judge(soon.map(each => ({ ...each, fault: 'latency' })))).toEqual([])
   })
+
+  it('is amiss where what had no end is asked for as it was, and not in parts', () => {
+    const about = (n: number, sids: string) =>
+      answer(n, { n, operation: 'callMetrics', target: `/beta/analytics/call/metrics?sids=${sids}` })
+    const endless = { ...about(1, 'a,b'), fault: 'endless' }
+    expect(judge([endless, about(9, 'a'), about(10, 'b')])).toEqual([])
+    expect(judge([endless, about(9, 'a,b')])).toEqual([expect.stringContaining('without an end')])
+  })
 })

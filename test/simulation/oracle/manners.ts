@@ -42,6 +42,7 @@ export function examineManners(examination: Examination): readonly Finding[] {
         // Where processes stand still or are killed, nobody knows what they heard.
         ...(isCalm ? tooSoon(said, own, { faults, start, slack }) : []),
         ...(isCalm && isPrompt && !areHalves ? inVain(said, own) : []),
+        ...(isCalm ? undivided(said, own) : []),
       ]
     })
   })
@@ -98,6 +99,19 @@ function inVain(said: string, arrivals: readonly Arrival[]): readonly Finding[] 
   if (!first || again.length <= mostInVain) return []
   const text = `${said}: asked ${again.length} times what was just answered, first at ${new Date(first.time).toISOString()}`
   return [{ kind: 'limit', text }]
+}
+
+const severalSids = /[?&]sids=[^&]*(,|%2C)/
+
+/** What was answered without an end is asked for in parts, where it is of several. */
+function undivided(said: string, arrivals: readonly Arrival[]): readonly Finding[] {
+  const endless = new Map<string, number>()
+  for (const { fault, target, n } of arrivals)
+    if (fault === 'endless' && severalSids.test(target) && !endless.has(target)) endless.set(target, n)
+  const again = arrivals.find(({ target, n }) => n > (endless.get(target) ?? Number.POSITIVE_INFINITY))
+  if (!again) return []
+  const at = new Date(again.time).toISOString()
+  return [{ kind: 'limit', text: `${said}: asked at ${at} what had been answered without an end` }]
 }
 
 /** Whoever is told how long to stay away stays away so long. */
