@@ -89,10 +89,12 @@ describe('a list', () => {
   })
 
   it('shows a new player in some of these seconds where its switch says so', async () => {
-    const { make, list, clock } = playPlayers({ switches: { listBlind: 'at-times' } })
+    const { make, list, clock } = playPlayers({
+      switches: { listBlind: 'at-times', listBlindSeconds: 60 },
+    })
     await make()
     const shown = new Set<number>()
-    for (let n = 0; n < 5; n++) {
+    for (let n = 0; n < 12; n++) {
       shown.add((await list()).body.totalSize)
       await clock.advance(1_000)
     }
