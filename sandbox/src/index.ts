@@ -10,6 +10,7 @@ export { type DemoWorld, openDemoWorld } from './demo-world.ts'
 export { FaultError, type FaultKind, type FaultRule, faultKinds, parseFaultRules } from './faults.ts'
 export { type Figures, readFigures, readLag, readTotals, type Summary } from './figures.ts'
 export { greeting } from './greeting.ts'
+export { roster } from './lesson/people.ts'
 export { type Listening, type ListenOptions, listen } from './listen.ts'
 export { keepMoving, postTo } from './notices.ts'
 export {

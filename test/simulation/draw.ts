@@ -1,6 +1,12 @@
-import type { AppOptions, Quirks, SchoolProfile, Switches } from '../../sandbox/src/index.ts'
+import {
+  type AppOptions,
+  type Quirks,
+  roster,
+  type SchoolProfile,
+  type Switches,
+} from '../../sandbox/src/index.ts'
 import { type Aim, type CallFault, callFaults } from './faults.ts'
-import { type Allowance, type AnalyticsGroup, analyticsLimits, type Plan } from './oracle/contract.ts'
+import { type Allowance, type AnalyticsGroup, analyticsLimits, maxima, type Plan } from './oracle/contract.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
@@ -66,6 +72,8 @@ export interface Demands {
   readonly handAsks?: number
   /** Somebody has a room read again whose log was asked for just now, so often, ms. */
   readonly marksEvery?: number
+  /** People of the first class of each app are asked for by themselves, in the whole project. */
+  readonly ofUsers?: boolean
   /** Everything is kept for thirty hours: when all is well it is waited until a part of it is older. */
   readonly ages?: boolean
   /** Mean time between two processes that are told to end, ms; an hour where absent. */
@@ -211,21 +219,22 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
       : { key: `key-${id}`, secret: 'secret' },
     notifications: { secret: secretOf(id) },
   }))
+  const profile = {
+    ...profileOf(
+      pace,
+      switches,
+      apps.map(({ contract }) => contract),
+    ),
+    ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
+    ...demands.profile,
+  }
+  const users = demands.ofUsers ? ids.flatMap(id => usersOf(`${number}/${id}`, profile)) : []
   return {
-    ...{ switches, apps, classes, quirks: demands.quirks ?? drawQuirks(seed) },
+    ...{ switches, apps, classes, profile, quirks: demands.quirks ?? drawQuirks(seed) },
     listEvery: pace.listEvery,
-    profile: {
-      ...profileOf(
-        pace,
-        switches,
-        apps.map(({ contract }) => contract),
-      ),
-      ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
-      ...demands.profile,
-    },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configOf(seed, pace, switches, apps, demands) + (demands.ages ? keptForLong : ''),
+    config: configOf(seed, pace, switches, apps, { ...demands, users }) + (demands.ages ? keptForLong : ''),
     ...(pace.realtime && {
       series: {
         'realtime-usage': [`Native/${pace.realtime.usage}`],
@@ -233,6 +242,13 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
       },
     }),
   }
+}
+
+/** So many as one question may name, of those who are in the first class of a school, lesson after lesson. */
+function usersOf(school: string, { students }: SchoolProfile): readonly number[] {
+  return roster(`${school}/0`, students)
+    .slice(0, maxima.uids)
+    .map(({ uid }) => uid)
 }
 
 /** What the sandbox is told of an app's plan, and of limits in its place. */
@@ -284,7 +300,7 @@ function configOf(
   { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
-  { callLateness, feedEvery = minute }: Demands,
+  { callLateness, feedEvery = minute, users }: Demands & { readonly users: readonly number[] },
 ): string {
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
@@ -297,8 +313,9 @@ function configOf(
     notifications: { secret: ${secretOf(app.id)} }${limitsOf(app)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
-  const asks = (metric: string | undefined) =>
-    `{ ${metric ? `metrics: [${metric}], ` : ''}channels: ${channels} }`
+  const asks = (metric: string | undefined, more = '') =>
+    `{ ${metric ? `metrics: [${metric}], ` : ''}channels: ${channels}${more} }`
+  const ofUsers = users.length > 0 ? `, uids: [${users.join()}], usersOf: project` : ''
   return `
 database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
 provider:
@@ -310,7 +327,7 @@ streams:${streams}
   app-events: { every: ${feedEvery / second}s }
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
-  realtime-quality: ${asks(realtime?.quality)}${
+  realtime-quality: ${asks(realtime?.quality, ofUsers)}${
     callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
   }
 apps:${each.join('')}

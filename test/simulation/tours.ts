@@ -221,8 +221,13 @@ const pages: Tour = {
 const calls: Tour = {
   length: 13 * minute,
   demands: {
-    ...calm,
-    plan: 'enterprise',
+    ...{ ...calm, ...troubledBy('spells') },
+    ...{ plan: 'enterprise', ofUsers: true },
+    // While the details of many calls wait, and nothing of their limit group is served.
+    spells: [
+      spellOf('qps limit error', { from: 0, to: 25 * second, app: 'alpha', operation: 'callSessions' }),
+      spellOf('503', { from: 25 * second, to: 100 * second, app: 'alpha', operation: 'callSessions' }),
+    ],
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
     quirks: {
       ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 130, backwardCall: 0.1 },
@@ -234,6 +239,7 @@ const calls: Tour = {
       // Of the calls that begin in one second not all are listed.
       // And of one call more values are told than are stored at one time.
       ...{ callListPages: 3, metricSeconds: 8, totalSize: 'page', callEnd: 'absent', valueEntries: 'twice' },
+      ...{ realtimeUid: 'string', usersOutsideChannels: 'served' },
       ...{ serverFilter: 'after-paging', emptyLists: 'null', ownPeer: 'absent', unknownFields: 'present' },
     },
   },

@@ -30,6 +30,7 @@ export async function examineRealtime(examination: Examination): Promise<readonl
      select app_id, 'realtime-quality', product, metric, cname, uid, ${columns} from analytics.quality_realtime`,
   )
   const series = promisedSeries(examination).filter(({ stream }) => stream.startsWith('realtime'))
+  for (const each of series) if (each.uids !== '') findMissing(examination, found, each, stored)
   const byName = Map.groupBy(series, each => nameOf(each, each.uids !== ''))
   for (const [name, members] of Map.groupBy(stored, row => nameOf(row, row.uid !== ''))) {
     const asked = byName.get(name) ?? []
@@ -41,6 +42,34 @@ export async function examineRealtime(examination: Examination): Promise<readonl
     }
   }
   return found.list()
+}
+
+/** From when it is asked for until it is stored, ms. */
+const soon = 60_000
+
+/** Where no answer is lost, what was served of a user is stored. */
+function findMissing(
+  examination: Examination,
+  found: Findings,
+  series: Series,
+  stored: readonly StoredValue[],
+): void {
+  const { sandbox, isCalm, isEnd, end } = examination
+  if (!isCalm || !isEnd) return
+  const truth = sandbox.analytics(series.app)
+  const name = nameOf(series, true)
+  const have = new Set(
+    stored.filter(row => nameOf(row, row.uid !== '') === name).map(({ uid, at }) => `${uid} ${at}`),
+  )
+  const { product, cname, metric } = series
+  const subject = { product, ...(cname && { cname }) }
+  const asked = series.asked.filter(({ time }) => time < end - soon)
+  for (const at of servedTimes(examination, { ...series, asked })) {
+    for (const uid of series.uids.split(',')) {
+      const value = truth.realtimeQuality(subject, metric as QualityMetric, at, Number(uid))
+      if (value !== undefined && !have.has(`${uid} ${at}`)) found.add('lost', name, `${say(at)} ${uid}`)
+    }
+  }
 }
 
 function nameOf(
