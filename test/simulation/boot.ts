@@ -35,7 +35,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       ...{ random, owner: process.name },
       clock: kernel.clockOf(process),
       queue: createPlainQueue(),
-      agent: networkThrough(kernel, process, sandbox),
+      agent: networkThrough(kernel, process, sandbox, () => shards.sending(process)),
       driver: sessionsThrough({ kernel, process, server }),
       // A run of many hours is spared most of the steps in which nothing changes hands.
       ...{ jobs: shards.seenBy(process, server), renewEvery: 4_500 },

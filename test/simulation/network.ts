@@ -18,10 +18,19 @@ const mostBytes = 20 * 1_048_576
 const never = 3_600_000
 const slowest = 10_000
 
-/** Connections of one process to the sandbox: each request waits for its turn, and may meet a fault on the way. */
-export function networkThrough(kernel: Kernel, process: Process, sandbox: () => Sandbox): Agency {
+/**
+ * Connections of one process to the sandbox: each request waits for its turn, and may meet a fault on the way. `sending`
+ * is told when one is sent, and what it answers hears of which app it was.
+ */
+export function networkThrough(
+  kernel: Kernel,
+  process: Process,
+  sandbox: () => Sandbox,
+  sending: () => (app: string | undefined) => void = () => () => {},
+): Agency {
   const request = async (outgoing: Parameters<Agency['request']>[0]) => {
     const { method, path, headers, body, signal } = outgoing
+    const sent = sending()
     let arrival: Arrival | undefined
     let isLost = false
     /** Who asked will never have the answer: it is as if the provider's line had broken. */
@@ -38,6 +47,7 @@ export function networkThrough(kernel: Kernel, process: Process, sandbox: () => 
         const answer = await ask(sandbox(), { method, path, headers, body })
         arrival = arrivals.list(before, 1)[0]
         if (arrival) process.arrived?.push(arrival.n)
+        sent(arrival?.app)
         if (isLost) lose()
         return answer
       },

@@ -17,6 +17,8 @@ export interface ProcessesOptions {
   readonly restart: () => number
   /** How far each one's clock is ahead when it starts, ms. */
   readonly ahead?: number | undefined
+  /** Nothing breaks: whoever gives a shard back has come to its end with its apps. */
+  readonly isUnbroken?: boolean
   /** Something that no process may do was done. */
   readonly accuse: (sentence: string) => void
 }
@@ -38,7 +40,7 @@ export class Processes {
 
   constructor(options: ProcessesOptions) {
     this.#options = options
-    this.#shards = new ShardQueue(options.kernel)
+    this.#shards = new ShardQueue(options.kernel, options.isUnbroken ? options.accuse : undefined)
   }
 
   get boots(): number {

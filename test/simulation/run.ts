@@ -153,6 +153,7 @@ class Run {
       random: purpose => this.#random(purpose),
       restart: () => this.#faults.restart(),
       ahead: demands.ahead,
+      isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
       accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
     })
     const deliver = createPlayersMail({

@@ -1,4 +1,5 @@
-import { StoreUnavailable } from '../../src/engine/ports.ts'
+import { shards as allShards } from '../../src/commands/engine-settings.ts'
+import { StoreUnavailable, shardOf } from '../../src/engine/ports.ts'
 import type { ShardJobs, Turn } from '../../src/postgres/shard-jobs.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Server } from './server.ts'
@@ -17,9 +18,23 @@ interface Job {
 export class ShardQueue {
   readonly #kernel: Kernel
   readonly #jobs = new Map<number, Job>()
+  /** What each gave back by itself, and has not taken again. */
+  readonly #givenBack = new Map<Process, Set<number>>()
+  readonly #accuse: (sentence: string) => void
 
-  constructor(kernel: Kernel) {
+  /** `accuse` hears of those who ask about an app when they have given its shard back. */
+  constructor(kernel: Kernel, accuse: (sentence: string) => void = () => {}) {
     this.#kernel = kernel
+    this.#accuse = accuse
+  }
+
+  /** Something is being sent; of which app it is, is told when it arrives. */
+  sending(process: Process): (app: string | undefined) => void {
+    const given = new Set(this.#givenBack.get(process))
+    return app => {
+      if (app !== undefined && given.has(shardOf(app, allShards)))
+        this.#accuse(`${process.name} asked about ${app}, whose shard it had given back`)
+    }
   }
 
   /** The queue as a process sees it, which may lose the way there. */
@@ -45,7 +60,7 @@ export class ShardQueue {
       take: (shards, most) => asked('take shards', () => this.#take(shards, most, process)),
       free: async turns => {
         const freed = turns.filter(turn => this.#holds(turn))
-        if (freed.length > 0) await asked('free shards', () => this.#free(freed))
+        if (freed.length > 0) await asked('free shards', () => this.#free(freed, process))
       },
     }
   }
@@ -77,12 +92,20 @@ export class ShardQueue {
     const free = shards.filter(shard => !this.#jobs.get(shard)?.holder).slice(0, most)
     return free.map(shard => {
       const epoch = (this.#jobs.get(shard)?.taken ?? 0) + 1
+      this.#givenBack.get(process)?.delete(shard)
       this.#jobs.set(shard, { taken: epoch, holder: process, heardAt: this.#kernel.now })
       return { shard, epoch }
     })
   }
 
-  #free(turns: readonly Turn[]): void {
-    for (const turn of turns) if (this.#holds(turn)) this.#jobs.get(turn.shard)!.holder = undefined
+  #free(turns: readonly Turn[], process: Process): void {
+    const given = this.#givenBack.get(process) ?? new Set()
+    this.#givenBack.set(process, given)
+    for (const turn of turns) {
+      if (!this.#holds(turn)) continue
+      const job = this.#jobs.get(turn.shard)!
+      if (job.holder === process) given.add(turn.shard)
+      job.holder = undefined
+    }
   }
 }

@@ -105,6 +105,11 @@ const machines: Tour = {
   demands: {
     ...{ plan: 'enterprise', apps: ['alpha'], processes: 2, profile: small, quirks: {}, isThorough: true },
     ...{ faults: faultClasses.filter(one => one !== 'spells'), without: ['spells'] },
+    // So late that little else befalls them: whoever has the app loses it to the other one, and takes it back.
+    standstills: [
+      [18.5 * minute, 'slot0', 16 * second],
+      [19.25 * minute, 'slot1', 16 * second],
+    ],
     switches: { ...plain, roomReuse: 'on' },
   },
 }

@@ -165,21 +165,12 @@ export const players: readonly Plant[] = [
     file: 'src/postgres/commit/lists.ts',
     find: 'where exists (select from moved) and d.to_status is distinct from p.status',
     put: 'where exists (select from moved)',
-  },
-  {
-    name: 'torn-listing-counts',
-    says: 'a page that follows no other counts as the end of a whole listing',
-    group: 'players',
-    from: 'code',
-    file: 'src/streams/parts/known-players.ts',
-    find: `  if (!begun || !follows || seen.size > mostListed) return { seen, state: 'torn', listing: null }
-`,
-    put: '',
+    // The stream tells no change where it remembers the player.
     also: [
       {
         file: 'src/streams/parts/known-players.ts',
-        find: 'const begun = page.cursor === null ? { seen: [], total: null } : before',
-        put: 'const begun = page.cursor === null ? { seen: [], total: null } : (before ?? { seen: [], total: null })',
+        find: 'const hasChanged = status !== undefined && status !== from',
+        put: 'const hasChanged = status !== undefined',
       },
     ],
   },
