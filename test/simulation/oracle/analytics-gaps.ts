@@ -122,8 +122,12 @@ function worldOf(examination: Examination, book: Book): World {
   // What lies far back is read in windows, one after the other; what is asked for every few minutes in one.
   const windows = isOfInsights ? Math.ceil(allowance.availableData / allowance.timeFrame) + 1 : 1
   const every = isOfInsights ? 2 * insightRound : margins.realtimeRound
-  const needed =
-    windows * evenRound(examination, book.series) + allowance.availableData * margins.pause + every
+  const round = evenRound(examination, book.series)
+  const needed = windows * round + allowance.availableData * margins.pause + every
+  // Whose answer was lost on the way has its turn again when the others have had theirs.
+  const lostOf = (at: number) =>
+    round *
+    book.series.asked.filter(({ answer, from, to }) => answer === 'none' && from <= at && at <= to).length
   // Less could be asked for than the plan says: that had to be found out, and when it was over that too.
   const lessons = secondsOfLessons(examination, book.series)
   const minuteOf = (time: number) => Math.max(0, Math.floor((time - start) / 60))
@@ -142,7 +146,7 @@ function worldOf(examination: Examination, book: Book): World {
       const from = truth.servedFrom(operation, at, step) + allowance.dataDelay
       return longestOpen(minutes, { start, at, step, from })
     },
-    enoughFor: at => Math.ceil((needed + (wasNarrow(at) ? lessons : 0)) / 60),
+    enoughFor: at => Math.ceil((needed + lostOf(at) + (wasNarrow(at) ? lessons : 0)) / 60),
     noticed: start + (last - quarter) * 60,
   }
 }
