@@ -5,6 +5,7 @@ import pg from 'pg'
 import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.ts'
 import { systemClock } from '../src/clock/system.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
+import { parseDuration } from '../src/settings/values.ts'
 import { type DaemonProcess, startDaemonProcess } from '../test/e2e/daemon.ts'
 import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
 
@@ -313,7 +314,7 @@ async function configOf(
     http: { listen: '127.0.0.1:0' },
     provider: { classroom: { url: provider } },
     // Nearly as often from the beginning: else 10,000 are asked ever less for a minute.
-    streams: { 'app-events': { every: `${Number.parseInt(idleEvery, 10) * 500}ms`, idleEvery } },
+    streams: { 'app-events': { every: `${parseDuration(idleEvery)! / 2}ms`, idleEvery } },
     apps: [
       { ...app('nothing'), streams: Object.fromEntries(off.map(stream => [stream, 'off'])) },
       ...Array.from({ length: idle }, (_, n) => app(`app-${n}`)),

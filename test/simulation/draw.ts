@@ -5,8 +5,9 @@ import {
   type SchoolProfile,
   type Switches,
 } from '../../sandbox/src/index.ts'
+import { configOf, mapOwn, secretOf } from './configuration.ts'
 import { type Aim, type CallFault, callFaults } from './faults.ts'
-import { type Allowance, type AnalyticsGroup, analyticsLimits, maxima, type Plan } from './oracle/contract.ts'
+import { maxima, type Plan } from './oracle/contract.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
@@ -117,7 +118,7 @@ export interface Drawn {
 export type DrawnApp = AppOptions & { readonly contract: Plan }
 
 /** How much goes on, and how often it is looked at. */
-interface Pace {
+export interface Pace {
   readonly profile: SchoolProfile
   /** For which the provider knows a room that ended, and what the daemon is told of it, ms. */
   readonly providerMemory: number
@@ -234,7 +235,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configOf(seed, pace, switches, apps, { ...demands, users }) + (demands.ages ? keptForLong : ''),
+    config: configOf(seed, pace, switches, apps, { ...demands, users }),
     ...(pace.realtime && {
       series: {
         'realtime-usage': [`Native/${pace.realtime.usage}`],
@@ -257,33 +258,6 @@ function onTerms(contract: Plan): Pick<DrawnApp, 'contract' | 'plan' | 'limits'>
   return { contract, plan: 'enterprise', limits: mapOwn(terms => terms) }
 }
 
-/** Of each group of call analytics what an app with limits of its own may do. */
-function mapOwn<Result>(say: (terms: Allowance) => Result): Record<AnalyticsGroup, Result> {
-  const groups = Object.entries(analyticsLimits).map(([group, { own }]) => [group, say(own)] as const)
-  return Object.fromEntries(groups) as Record<AnalyticsGroup, Result>
-}
-
-const rateNames = new Map([
-  [1, 'perSecond'],
-  [60, 'perMinute'],
-  [86_400, 'perDay'],
-])
-
-/** The same as an operator writes it. */
-function limitsOf({ contract }: DrawnApp): string {
-  if (contract !== 'own') return ''
-  const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
-    ...Object.fromEntries(rates.map(({ requests, window }) => [rateNames.get(window), requests])),
-    ...{ availableData: `${availableData}s`, timeFrame: `${timeFrame}s`, dataDelay: `${dataDelay}s` },
-  }))
-  return `
-    limits: ${JSON.stringify(said)}`
-}
-
-function secretOf(app: string): string {
-  return `notifications of ${app}`
-}
-
 function drawAll(seed: Seed, { providerMemory, metricSeconds }: Pace, demands: Demands): Switches {
   const own = { roomMemorySeconds: providerMemory / second, metricSeconds, ...demands.switches }
   const drawn: Switches = { ...drawSwitches(seed), ...own }
@@ -293,59 +267,5 @@ function drawAll(seed: Seed, { providerMemory, metricSeconds }: Pace, demands: D
 }
 
 /** Where the daemon looks for rooms: it may be told of several regions that all know the same. */
-const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
-
-function configOf(
-  seed: Seed,
-  { roomMemory, streams, realtime, listEvery }: Pace,
-  { regions: inRegions, widgetPath, submitter }: Switches,
-  apps: Drawn['apps'],
-  { callLateness, feedEvery = minute, users }: Demands & { readonly users: readonly number[] },
-): string {
-  const region = pick(seed, 'configured regions', regions[inRegions])
-  const each = apps.map(
-    app => `
-  - id: ${app.id}
-    region: ${region}
-    plan: ${app.plan}
-    rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
-    classroom: { uid: penstock, token: token-${app.id} }
-    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app)}`,
-  )
-  const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
-  const asks = (metric: string | undefined, more = '') =>
-    `{ ${metric ? `metrics: [${metric}], ` : ''}channels: ${channels}${more} }`
-  const ofUsers = users.length > 0 ? `, uids: [${users.join()}], usersOf: project` : ''
-  return `
-database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
-provider:
-  classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m, widgetPath: ${widgetPath}, submitter: ${submitter} }
-  analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
-  players: { url: http://127.0.0.1:1 }
-schedule: { housekeeping: "*/10 * * * *" }
-streams:${streams}
-  app-events: { every: ${feedEvery / second}s }
-  cloud-players: { every: ${listEvery / minute}m }
-  realtime-usage: ${asks(realtime?.usage)}
-  realtime-quality: ${asks(realtime?.quality, ofUsers)}${
-    callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
-  }
-apps:${each.join('')}
-`
-}
-
-const keptForLong = `retention: { ${[
-  'classroom',
-  'calls',
-  'samples',
-  'realtime',
-  'players',
-  'notifications',
-  'deadLetters',
-]
-  .map(what => `${what}: 30h`)
-  .join(', ')} }
-`
-
 /** How long after the faults have ended everything must be well, ms. */
 export const healingTime = 2 * hour

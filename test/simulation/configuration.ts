@@ -1,0 +1,90 @@
+import type { Switches } from '../../sandbox/src/index.ts'
+import type { Demands, Drawn, DrawnApp, Pace } from './draw.ts'
+import { type Allowance, type AnalyticsGroup, analyticsLimits } from './oracle/contract.ts'
+import { isDrawn, pick, type Seed } from './world.ts'
+
+const second = 1_000
+const minute = 60 * second
+
+/** Of each group of call analytics what an app with limits of its own may do. */
+export function mapOwn<Result>(say: (terms: Allowance) => Result): Record<AnalyticsGroup, Result> {
+  const groups = Object.entries(analyticsLimits).map(([group, { own }]) => [group, say(own)] as const)
+  return Object.fromEntries(groups) as Record<AnalyticsGroup, Result>
+}
+
+const rateNames = new Map([
+  [1, 'perSecond'],
+  [60, 'perMinute'],
+  [86_400, 'perDay'],
+])
+
+/** The same as an operator writes it. */
+function limitsOf({ contract }: DrawnApp): string {
+  if (contract !== 'own') return ''
+  const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
+    ...Object.fromEntries(rates.map(({ requests, window }) => [rateNames.get(window), requests])),
+    ...{ availableData: `${availableData}s`, timeFrame: `${timeFrame}s`, dataDelay: `${dataDelay}s` },
+  }))
+  return `
+    limits: ${JSON.stringify(said)}`
+}
+
+/** Under which the provider of an app signs its notifications. */
+export function secretOf(app: string): string {
+  return `notifications of ${app}`
+}
+
+const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
+
+/** The configuration of a world's daemons, as an operator would write it. */
+export function configOf(
+  seed: Seed,
+  { roomMemory, streams, realtime, listEvery }: Pace,
+  { regions: inRegions, widgetPath, submitter }: Switches,
+  apps: Drawn['apps'],
+  { callLateness, feedEvery = minute, ages, users }: Demands & { readonly users: readonly number[] },
+): string {
+  const region = pick(seed, 'configured regions', regions[inRegions])
+  const each = apps.map(
+    app => `
+  - id: ${app.id}
+    region: ${region}
+    plan: ${app.plan}
+    rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
+    classroom: { uid: penstock, token: token-${app.id} }
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app)}`,
+  )
+  const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
+  const asks = (metric: string | undefined, more = '') =>
+    `{ ${metric ? `metrics: [${metric}], ` : ''}channels: ${channels}${more} }`
+  const ofUsers = users.length > 0 ? `, uids: [${users.join()}], usersOf: project` : ''
+  return `
+database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
+provider:
+  classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m, widgetPath: ${widgetPath}, submitter: ${submitter} }
+  analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
+  players: { url: http://127.0.0.1:1 }
+schedule: { housekeeping: "*/10 * * * *" }
+streams:${streams}
+  app-events: { every: ${feedEvery / second}s }
+  cloud-players: { every: ${listEvery / minute}m }
+  realtime-usage: ${asks(realtime?.usage)}
+  realtime-quality: ${asks(realtime?.quality, ofUsers)}${
+    callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
+  }
+apps:${each.join('')}
+${ages ? keptForLong : ''}`
+}
+
+const keptForLong = `retention: { ${[
+  'classroom',
+  'calls',
+  'samples',
+  'realtime',
+  'players',
+  'notifications',
+  'deadLetters',
+]
+  .map(what => `${what}: 30h`)
+  .join(', ')} }
+`
