@@ -7,6 +7,7 @@ import { type MeasuredSettings, measured } from './calls/selection.ts'
 import { readMetrics } from './calls/session-metrics.ts'
 import type { SubstreamPage, SubstreamResult, WorkItem } from './page.ts'
 import { paceOf, pauseMistakes } from './parts/cadence.ts'
+import { believedAhead } from './parts/values.ts'
 import type { Substream } from './stream.ts'
 
 /**
@@ -53,8 +54,9 @@ function sidsOf({ ask }: WorkItem): readonly string[] {
 
 /** Stores the metrics that each app wants. */
 function rowsOfMetrics(mids: (app: string) => readonly number[]): Substream['toRows'] {
-  return ({ items, item, asked }: SubstreamPage): SubstreamResult => {
-    const { rows, rejects } = readMetrics(items, item.key, mids(String(asked.appid)))
+  return ({ items, item, asked, now }: SubstreamPage): SubstreamResult => {
+    const latest = now + believedAhead / 1_000
+    const { rows, rejects } = readMetrics(items, item.key, mids(String(asked.appid)), latest)
     return {
       rows: { 'analytics.session_series': rows },
       rejects,

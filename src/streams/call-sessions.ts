@@ -16,18 +16,9 @@ import { furtherWork, halveTime, metricWork, type Session } from './calls/call-w
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
-import {
-  asText,
-  fieldsWithout,
-  judgeEach,
-  lackOf,
-  lastByKey,
-  lastOfEach,
-  type Read,
-  redact,
-} from './parts/items.ts'
+import { asText, judgeEach, lackOf, lastByKey, lastOfEach, type Read, redact } from './parts/items.ts'
 import { readState } from './parts/stream-state.ts'
-import { secondsTimestamp } from './parts/values.ts'
+import { believedAhead, fieldsBeside, secondsTimestamp } from './parts/values.ts'
 import type { Substream } from './stream.ts'
 
 const settings = section(
@@ -120,7 +111,10 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
   const { good, rejects } = judgeEach(SessionItem, page.items.map(redact))
   const listed = lastOfEach(good, ({ value }) => value.sid)
   const { sessions: before, users: known, ...carried } = readState(State, stored)
-  const sessions = lastByKey([...before, ...listed.map(({ value }) => sessionOf(value))], ([sid]) => sid)
+  const sessions = lastByKey(
+    [...before, ...listed.map(({ value }) => sessionOf(value, page.now))],
+    ([sid]) => sid,
+  )
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
   // A provider that answers every page number with the same page would never come to an end.
   const isRepeated = listed.length > 0 && sessions.length === before.length
@@ -169,11 +163,19 @@ function usersIn(listed: readonly Read<Item>[], known: readonly string[]): reado
   return [...new Set([...known, ...listed.map(({ value }) => asText(value.uid) ?? `sid ${value.sid}`)])]
 }
 
-function sessionOf({ sid, join_ts, leave_ts, finished }: Item): Session {
-  return [sid, join_ts || null, (finished !== false && leave_ts) || null]
+function sessionOf({ sid, join_ts, leave_ts, finished }: Item, now: number): Session {
+  return [sid, believed(join_ts, now), (finished !== false && leave_ts) || null]
 }
 
-function sessionRow({ value, raw }: Read<Item>, { item }: SubstreamPage): CallSessionRow {
+/** A time that is told and not too far ahead of `now`, the provider's clock in Unix seconds. */
+function believed(time: number | null | undefined, now: number): number | null {
+  return time && time <= now + believedAhead / 1_000 ? time : null
+}
+
+function sessionRow(listed: Read<Item>, { item, now }: SubstreamPage): CallSessionRow {
+  const { value } = listed
+  const join_ts = secondsTimestamp(believed(value.join_ts, now))
+  const leave_ts = secondsTimestamp(believed(value.leave_ts, now))
   return {
     call_id: item.key,
     sid: value.sid,
@@ -184,9 +186,9 @@ function sessionRow({ value, raw }: Read<Item>, { item }: SubstreamPage): CallSe
     speaker: value.speaker ?? null,
     sdk_version: value.sdk_version ?? null,
     device_type: value.device_type ?? null,
-    joined_at: secondsTimestamp(value.join_ts),
-    left_at: secondsTimestamp(value.leave_ts),
+    joined_at: join_ts,
+    left_at: leave_ts,
     finished: value.finished ?? null,
-    extra: fieldsWithout(columns, raw, value),
+    extra: fieldsBeside(columns, listed, { join_ts, leave_ts }),
   }
 }

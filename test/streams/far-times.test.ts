@@ -178,3 +178,28 @@ it('a call that ends or begins more than a day ahead is set aside, and its secon
   ])
   expect(unfinished).toEqual([newYear + 60])
 })
+
+/** The last second that 32 bits hold, as some tell of what has not come. */
+const never = 2 ** 32 - 1
+
+it('a stay begins and ends in no time more than a day ahead, and its metrics are asked for', () => {
+  const session = { sid: 's1', join_ts: never, leave_ts: never, finished: false }
+  const { rows, rejects, work } = streams['call-sessions'].toRows(detailPageOf({ items: [session] }), null)
+  expect(rows['analytics.call_session']).toMatchObject([
+    { joined_at: null, left_at: null, extra: { join_ts: never, leave_ts: never } },
+  ])
+  expect([rejects, work]).toMatchObject([[], [{ stream: 'call-metrics', ask: { sids: ['s1'] } }]])
+})
+
+it('a value that was measured more than a day ahead is set aside', () => {
+  const [at, ahead] = [1_767_225_670, far / 1_000]
+  const read = (late: unknown) => {
+    const items = [{ sid: 's1', data: [{ mid: 20_001, kvs: [[at, 1], [near / 1_000, 2], late] }] }]
+    return streams['call-metrics'].toRows(detailPageOf({ items }), null)
+  }
+  for (const late of [[ahead, 3], [String(ahead), 3], { ts: ahead, value: 3 }]) {
+    const { rows, rejects } = read(late)
+    expect(rows['analytics.session_series']).toMatchObject([{ at: [at, near / 1_000], value: [1, 2] }])
+    expect(rejects).toMatchObject([{ reason: 'out_of_range', item: { sid: 's1', data: [{ kvs: [late] }] } }])
+  }
+})

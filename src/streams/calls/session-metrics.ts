@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { MetricSeries, MetricsItem } from '../../provider/analytics/index.ts'
-import { readNumber } from '../../provider/fits.ts'
+import { lastSecond, readNumber } from '../../provider/fits.ts'
 import type { SessionSeriesRow } from '../../tables/analytics.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject, RejectReason } from '../page.ts'
@@ -19,12 +19,13 @@ interface Found extends Omit<SessionSeriesRow, 'at' | 'value' | 'extra'> {
 /**
  * The values of each metric of each session. A series that comes twice is one; of two values of the same second
  * the last one counts, and stands beside the other. Entries, series and pairs that cannot be read are set aside, each with its sid. Series of other
- * metrics than `mids` are passed over, unless none is named.
+ * metrics than `mids` are passed over, unless none is named. No second after `latest` is believed.
  */
 export function readMetrics(
   items: readonly unknown[],
   call_id: string,
   mids: readonly number[],
+  latest: number,
 ): { readonly rows: readonly SessionSeriesRow[]; readonly rejects: readonly Reject[] } {
   const rows = new Map<string, Found>()
   const wanted = new Set(mids)
@@ -38,7 +39,8 @@ export function readMetrics(
     for (const { value: one, raw, ordinal } of series.good) {
       if (wanted.size > 0 && !wanted.has(one.mid)) continue
       const told = { series: fieldsWithout(seriesFields, raw, one), entry: beside }
-      const bad = add(rows, { call_id, sid: entry.sid, told }, one, `${path}.${ordinal}.kvs`)
+      const place = { call_id, sid: entry.sid, told, latest }
+      const bad = add(rows, place, one, `${path}.${ordinal}.kvs`)
       if (bad) rejects.push(bad)
     }
   }
@@ -53,16 +55,17 @@ interface Place {
   readonly call_id: string
   readonly sid: string
   readonly told: { readonly series: Json; readonly entry: Json }
+  readonly latest: number
 }
 
 /** Puts the pairs of a series to what is known of it; answers what has to be set aside. */
 function add(
   rows: Map<string, Found>,
-  { call_id, sid, told }: Place,
+  { call_id, sid, told, latest }: Place,
   { mid, peer_uid, kvs }: Series,
   path: string,
 ): Reject | undefined {
-  const read = readPairs(kvs)
+  const read = readPairs(kvs, latest)
   if (read.at.length > 0) {
     const peer = asText(peer_uid) ?? ''
     const key = JSON.stringify([sid, mid, peer])
@@ -160,8 +163,9 @@ interface Parts {
  * one is kept beside it.
  * A pair whose value is no finite number is bad, also where it is null: a metric has no fixed number of values, so a
  * value that is not there yet cannot be told from one that never was.
+ * So is one of a second after `latest`.
  */
-export function readPairs(kvs: readonly unknown[]): Pairs {
+export function readPairs(kvs: readonly unknown[], latest = lastSecond): Pairs {
   const at: number[] = []
   const value: number[] = []
   const bad: unknown[] = []
@@ -169,7 +173,7 @@ export function readPairs(kvs: readonly unknown[]): Pairs {
   let why: { readonly reason: RejectReason; readonly first: number } | undefined
   for (let index = 0; index < kvs.length; index++) {
     const pair = kvs[index]
-    if (isUsual(pair)) {
+    if (isUsual(pair) && pair[0] <= latest) {
       at.push(pair[0])
       value.push(pair[1])
       continue
@@ -177,13 +181,13 @@ export function readPairs(kvs: readonly unknown[]): Pairs {
     const parts = partsOf(pair)
     const second = readNumber(parts?.time)
     const number = readNumber(parts?.value)
-    if (parts && second !== undefined && number !== undefined && isUnixSecond(second)) {
+    if (parts && second !== undefined && number !== undefined && isTime(second, latest)) {
       if (parts.extra !== null) extra.set(at.length, redact(parts.extra))
       at.push(second)
       value.push(number)
     } else {
       bad.push(pair)
-      why ??= { reason: reasonOf(parts, second), first: index }
+      why ??= { reason: reasonOf(parts, second, latest), first: index }
     }
   }
   const extras = extra.size > 0 ? at.map((_, index) => extra.get(index) ?? null) : undefined
@@ -205,6 +209,10 @@ function isSecond(time: unknown): boolean {
   return typeof time === 'number' && isUnixSecond(time)
 }
 
+function isTime(second: number, latest: number): boolean {
+  return isUnixSecond(second) && second <= latest
+}
+
 function partsOf(pair: unknown): Parts | undefined {
   if (Array.isArray(pair)) {
     return { time: pair[0], value: pair[1], extra: pair.length > 2 ? (pair.slice(2) as Json) : null }
@@ -223,8 +231,8 @@ function nameOf(pair: object, names: readonly [string, ...(readonly string[])]):
   return names.find(each => Object.hasOwn(pair, each)) ?? names[0]
 }
 
-function reasonOf(parts: Parts | undefined, second: number | undefined): RejectReason {
+function reasonOf(parts: Parts | undefined, second: number | undefined, latest: number): RejectReason {
   if (!parts) return 'not_an_object'
   if (parts.time === undefined || parts.value === undefined || parts.value === null) return 'missing_key'
-  return second !== undefined && !isUnixSecond(second) ? 'out_of_range' : 'wrong_type'
+  return second !== undefined && !isTime(second, latest) ? 'out_of_range' : 'wrong_type'
 }

@@ -60,8 +60,8 @@ export const strangers: readonly Plant[] = [
     group: 'decoding',
     from: 'contract',
     file: 'src/streams/call-sessions.ts',
-    find: 'left_at: secondsTimestamp(value.leave_ts),',
-    put: 'left_at: secondsTimestamp(value.leave_ts || item.to),',
+    find: 'const leave_ts = secondsTimestamp(believed(value.leave_ts, now))',
+    put: 'const leave_ts = secondsTimestamp(believed(value.leave_ts, now) ?? item.to)',
   },
   {
     name: 'window-dated-to-its-end',
