@@ -77,7 +77,9 @@ it('the end of a quiz has the item’s own time where it has one, else the answe
   expect(endedAt({ items: [start('q1'), end] }, null)).toBeNull()
   expect(endedAt({ items: [start('q1'), end] }, caughtUp)).toBe('2026-01-01T00:00:00.000Z')
   expect(endedAt({ items: [start('q1'), end], answeredAt: undefined }, caughtUp)).toBeNull()
-  expect(endedAt({ items: [{ ...end, ts: 1_767_222_000_000 }] }, null)).toBe('2025-12-31T23:00:00.000Z')
+  for (const ts of [1_767_222_000_000, 1_767_222_000, '1767222000000', 1_767_222_000_000.5])
+    expect(endedAt({ items: [{ ...end, ts }] }, null)).toBe('2025-12-31T23:00:00.000Z')
+  expect(endedAt({ items: [{ ...end, ts: 'just now' }] }, null)).toBeNull()
 })
 
 it('a log that is read again from its beginning takes nothing back that a later page had said', () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { EventRecord, WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
+import { EventRecord, instant, open, WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
 import type { Page, Reject } from '../page.ts'
@@ -146,10 +146,11 @@ function fieldsOf(item: Json): Json {
   return { ...beside, ...data }
 }
 
+const itemTime = open(instant)
+
 /** The document shows no time; an item that has the `ts` of the rest of the API means it. */
 function ownTime(item: Json): Timestamp | null {
-  const ts = isObject(item) ? item.ts : undefined
-  return typeof ts === 'number' ? timestampIfAny(ts) : null
+  return timestampIfAny(itemTime.parse(isObject(item) ? item.ts : undefined))
 }
 
 /** What is new on the last page of a log that had been read to its end has just happened. */
