@@ -104,6 +104,13 @@ describe('a value of a window', () => {
     expect(received({ count: 5 })).toEqual([newYear + 20])
   })
 
+  it('has not been received where another metric is told, as by a provider that does not know the parameter', () => {
+    expect(received({ channelCount: 5 })).toEqual([])
+    const other = { ...series, ask: { ...series.ask, metric: 'user_count' } }
+    const items = [{ ts: newYear + 20, userCount: 5 }]
+    expect(realtimeUsage.toRows(windowPageOf({ series: other, items })).received).toEqual([newYear + 20])
+  })
+
   it.each([{ userCount: null }, { userCount: 'n/a' }, { userCount: {} }, {}, { ts: null, userCount: 5 }])(
     'has not been received as %j',
     point => {

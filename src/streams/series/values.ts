@@ -1,3 +1,4 @@
+import { qualityMetrics, realtimeUsageMetrics, usageMetrics } from '../../provider/analytics/index.ts'
 import { readNumber } from '../../provider/fits.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
@@ -108,7 +109,8 @@ export type Problem = Omit<Reject, 'item'>
 
 /**
  * Reads one `{ts, <metric>: value}`. The value stands under the name of the metric, or is the only number
- * besides the time. null says that there is none. `path` leads to it where it lies inside an item.
+ * besides the time, unless another metric is called so. null says that there is none. `path` leads to it where it lies
+ * inside an item.
  */
 function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 'no value' {
   if (!isObject(item)) return problem('not_an_object', path, 'must be an object')
@@ -126,8 +128,15 @@ function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 
 
 function nameOf(item: JsonObject, metric: string): string | undefined {
   if (Object.hasOwn(item, metric)) return metric
-  const numbers = Object.keys(item).filter(name => !besides.has(name) && isNumber(item[name]))
-  return numbers.length === 1 ? numbers[0] : undefined
+  const [only, another] = Object.keys(item).filter(name => !besides.has(name) && isNumber(item[name]))
+  return another === undefined && only !== undefined && !isOfOther(only, metric) ? only : undefined
+}
+
+const metrics: ReadonlySet<string> = new Set([...usageMetrics, ...realtimeUsageMetrics, ...qualityMetrics])
+
+/** One that is called as nobody knows may be told by any name. */
+function isOfOther(name: string, metric: string): boolean {
+  return metrics.has(name) && metrics.has(metric)
 }
 
 const besides = new Set(['ts', 'uid'])
