@@ -59,9 +59,9 @@ function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
       const ended = { ...blank(pollTable), room_uuid: context.room, poll_id: over, state: 'ended' } as const
       polls.set(over, overlay(polls.get(over), ended))
     }
-    if (starts(change)) question = change.value.pollId ?? question
-    const pollId = change.value.pollId ?? question
-    if (!fields.some(field => isSaid(change.raw[field]))) continue
+    if (starts(change)) question = change.value.pollId || question
+    const pollId = change.value.pollId || question
+    if (!fields.some(field => isSaid(change.raw[field]) && change.raw[field] !== '')) continue
     if (pollId === null) rejects.push(unnamed('pollId', change))
     else if (isSaid(change.raw.selectIndex)) submissions.push(submissionRow(change, pollId, context))
     else if (!change.isKnown) {
@@ -81,7 +81,7 @@ function read(changes: readonly Poll[], context: WidgetContext): WidgetReading {
 
 /** The first summary of a poll says what it asks and that it runs. */
 function starts({ value, state, raw }: Poll): boolean {
-  if (!isSaid(value.pollId) || isSaid(raw.selectIndex)) return false
+  if (!value.pollId || isSaid(raw.selectIndex)) return false
   const running = value.pollingState ?? value.pollState
   if (isSaid(running)) return running === questionStates.inProgress
   return state === widgetStates.active || isSaid(value.pollItems)

@@ -49,8 +49,8 @@ function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
       const ended = { ...blank(quiz), room_uuid: context.room, quiz_id: over, state: 'ended' } as const
       quizzes.set(over, overlay(quizzes.get(over), ended))
     }
-    if (starts(change)) question = change.value.popupQuizId ?? question
-    const quizId = change.value.popupQuizId ?? question
+    if (starts(change)) question = change.value.popupQuizId || question
+    const quizId = change.value.popupQuizId || question
     if (!isSubmission(change) && !isSummary(change)) continue
     if (quizId === null) rejects.push(unnamed('popupQuizId', change))
     else if (isSubmission(change)) submissions.push(submissionRow(change, quizId, context))
@@ -66,13 +66,13 @@ function isSubmission({ raw }: Quiz): boolean {
 }
 
 function isSummary({ raw }: Quiz): boolean {
-  return fields.some(field => isSaid(raw[field]))
+  return fields.some(field => isSaid(raw[field]) && raw[field] !== '')
 }
 
 /** The first summary of a quiz names it and says that it runs; the others may leave the name out. */
 function starts(change: Quiz): boolean {
   const { value, state, raw } = change
-  if (!isSaid(value.popupQuizId) || isSubmission(change)) return false
+  if (!value.popupQuizId || isSubmission(change)) return false
   if (isSaid(value.answerState)) return value.answerState === questionStates.inProgress
   return state === widgetStates.active || isSaid(raw.items)
 }

@@ -89,6 +89,20 @@ describe('a quiz or poll', () => {
     expect(told('poll', poll({ pollId: 2n ** 60n })).polls).toMatchObject([{ poll_id: String(2n ** 60n) }])
   })
 
+  it('whose name is an empty text has none', () => {
+    const [quizSum, pollSum] = [
+      { popupQuizId: '', selectedCount: 1 },
+      { pollId: '', pollDetails: [{ num: 1 }] },
+    ]
+    const quiz = told('popup-quiz', begin('q1'), { extra: quizSum }, { extra: { popupQuizId: '' }, state: 0 })
+    expect(quiz).toMatchObject({ quizzes: [{ quiz_id: 'q1', selected_count: 1, extra: null }], details: [] })
+    const votes = told('poll', poll({}), { extra: pollSum }, { extra: { pollId: '' }, state: 0 })
+    expect(votes).toMatchObject({ polls: [{ poll_id: 'p1', extra: null }], details: [] })
+    expect(votes.rows['classroom.poll_tally']).toMatchObject([{ poll_id: 'p1', num: 1 }])
+    expect(told('popup-quiz', { extra: { popupQuizId: '' } }).details).toEqual([])
+    expect(told('poll', { extra: { pollId: '' } }).details).toEqual([])
+  })
+
   it('whose name cannot be read is not taken for the one before', () => {
     const { quizzes, details } = told('popup-quiz', begin('q1'), begin({ id: 'q2' }))
     expect(quizzes).toMatchObject([{ quiz_id: 'q1', state: 'running' }])
@@ -172,4 +186,16 @@ describe('items of a quiz or poll that nobody began', () => {
       expect(rejects).toEqual([])
     }
   })
+})
+
+it('a recording stops where its stop has empty texts for IDs', () => {
+  const change = (sequence: number, data: Item) => ({ cmd: 1001, sequence, version: 1, data })
+  const none = { recordId: '', sid: '', resourceId: '' }
+  const items = [change(1, { state: 1, recordId: 'r1' }), change(2, { state: 0, ...none })]
+  const { rows, rejects } = streams['room-events'].toRows(pageOf({ items }), null)
+  expect(rows['classroom.recording_state_change']).toMatchObject([
+    { state: 1, record_id: 'r1' },
+    { state: 0, record_id: 'r1', extra: null },
+  ])
+  expect(rejects).toEqual([])
 })

@@ -8,7 +8,7 @@ import {
   identifier,
   instant,
   int32,
-  itemId,
+  itemIdIfAny,
   nextId,
   open,
   Person,
@@ -91,7 +91,7 @@ export const Attendance = z.looseObject({
 /** The IDs come only with the start; which number ends a recording differs between deployments (0 or 2). */
 export const RecordingStateChange = z.looseObject({
   state: int32,
-  recordId: itemId.nullish(),
+  recordId: itemIdIfAny,
   sid: open(z.string()),
   resourceId: open(z.string()),
   startTime: open(instant),

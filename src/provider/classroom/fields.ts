@@ -23,6 +23,9 @@ export const identifier = z
 /** The ID of what an answer lists; nothing is told of its length. */
 export const itemId = orNumber(z.string().min(1))
 
+/** The same where it may be left out, as null or as an empty text. */
+export const itemIdIfAny = orNumber(z.string()).nullish()
+
 /** A text of any length that says something. */
 export const someText = z.string('must be a text').min(1, 'must not be empty')
 

@@ -7,7 +7,7 @@ import {
   appId,
   instant,
   int32,
-  itemId,
+  itemIdIfAny,
   nextId,
   number,
   open,
@@ -80,7 +80,7 @@ export function withRegion(operation: Operation): Operation {
 
 /** Fields of `extra` over the life of a quiz: start, submission, summaries and end each carry some of them. */
 export const QuizChange = z.looseObject({
-  popupQuizId: itemId.nullish(),
+  popupQuizId: itemIdIfAny,
   items: z.unknown().optional(),
   correctItems: z.unknown().optional(),
   correctCount: open(int32),
@@ -120,7 +120,7 @@ export const PollDetail = z.looseObject({ num: int32.nullish(), percentage: numb
 
 /** Fields of `extra` over the life of a poll. The state is called `pollState` in some deployments. */
 export const PollChange = z.looseObject({
-  pollId: itemId.nullish(),
+  pollId: itemIdIfAny,
   mode: open(int32),
   pollingState: int32.nullish(),
   pollState: int32.nullish(),

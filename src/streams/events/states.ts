@@ -50,7 +50,7 @@ export const recordingState = readerOf(RecordingStateChange, (value, raw) => {
         {
           ...event,
           state,
-          record_id: recordId ?? null,
+          record_id: recordId || null,
           sid: sid ?? null,
           resource_id: resourceId ?? null,
           started_at: notAfter(latest, startedAt),

@@ -53,7 +53,7 @@ export const told: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/streams/popup-quiz.ts',
-    find: 'if (starts(change)) question = change.value.popupQuizId ?? question',
+    find: 'if (starts(change)) question = change.value.popupQuizId || question',
     put: 'if (starts(change)) question ??= change.value.popupQuizId ?? null',
   },
   {
