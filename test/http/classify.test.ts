@@ -126,6 +126,26 @@ describe('an answer', () => {
     expect(failureOf(arrive(503, '', { 'retry-after': 'soon' }))).not.toHaveProperty('retryAfter')
   })
 
+  it('may say what it likes beside its data', () => {
+    for (const msg of ['7', '{"text":"ok"}', 'null']) {
+      const arrival = arrive(200, `{"code":0,"msg":${msg},"ts":1767225600000,"data":[]}`)
+      expect(atOnce(classify(appEvents, arrival, now))).toMatchObject({ ok: true })
+    }
+    const list = '{"players":[{"id":"p1"}],"nextPageToken":"","totalSize":"1","fields":["id"]}'
+    expect(atOnce(classify(listPlayers, arrive(200, list), now))).toMatchObject({
+      ok: true,
+      body: { totalSize: 1 },
+    })
+  })
+
+  it.each(['{"count":1e400}', '{"total":{"valueOf":1,"toString":1}}', '{"total":[]}'])(
+    'with %s for its data cannot be told from one that holds something',
+    data => {
+      const failure = failureOf(arrive(200, `{"code":0,"ts":1767225600000,"data":${data}}`), recordings)
+      expect(failure).toMatchObject({ kind: 'malformed' })
+    },
+  )
+
   it('of a family without an envelope may have any code in its body', () => {
     const operation: Operation = {
       ...appEvents,

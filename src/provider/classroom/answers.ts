@@ -7,7 +7,7 @@ import { number, open } from './fields.ts'
 export const batchSize = 100
 
 /** Fields of every answer. */
-const envelope = { code: z.int(), msg: z.string().nullish(), ts: open(number) }
+const envelope = { code: z.int(), msg: z.unknown().optional(), ts: open(number) }
 
 /** What every answer has, refusals included: business code, details, server time in ms. */
 const Envelope = z.looseObject(envelope)
@@ -172,8 +172,9 @@ function isVoid(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
+/** What is no count may be any: an object, also one that stands for a number too large for any other. */
 function isAboveNone(count: unknown): boolean {
-  return isSaid(count) && Number(count) > 0
+  return isSaid(count) && (typeof count === 'object' || Number(count) > 0)
 }
 
 /** Empty and null ask for the first batch, so neither can be where the next one begins, null written out no more than null. */

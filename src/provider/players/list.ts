@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { appId, instant, open } from '../classroom/fields.ts'
-import { second } from '../fits.ts'
+import { second, written } from '../fits.ts'
 import type { Operation } from '../operation.ts'
 import { channelName, id, user } from './create.ts'
 import { playerErrors } from './errors.ts'
@@ -34,9 +34,9 @@ export type PlayerItem = z.infer<typeof PlayerItem>
  */
 export const ListAnswer = z
   .looseObject({
-    totalSize: z.int().min(0).nullish(),
+    totalSize: written(z.int().min(0)).nullish(),
     players: z.array(z.unknown()).nullish(),
-    fields: z.string().nullish(),
+    fields: z.unknown().optional(),
     /** Empty where no more players follow. */
     nextPageToken: z.string().nullish(),
   })
