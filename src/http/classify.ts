@@ -58,10 +58,10 @@ export function* classify(
   }
   const answeredAt = envelopeTime(body) ?? dated
   const code = businessCode(body)
-  const successes = successCodes[operation.family]
-  if (successes && code !== undefined && !successes.includes(code)) {
+  const refused = code === undefined ? undefined : refusalInside(operation, code, body)
+  if (code !== undefined && refused) {
     const failure: Failure = {
-      kind: kindOfCode(operation, code, body) ?? 'unexpected_code',
+      kind: refused,
       text: `the provider answered with code ${code}`,
       status,
       code,
@@ -146,10 +146,22 @@ function envelopeTime(body: unknown): number | undefined {
   return ts !== undefined && ts >= plausible.from && ts < plausible.to ? ts : undefined
 }
 
+/** Undefined for a success, unless its message says that a limit was exceeded: then nobody can tell that there is nothing. */
+function refusalInside(operation: Operation, code: number, body: unknown): FailureKind | undefined {
+  const successes = successCodes[operation.family]
+  if (!successes) return undefined
+  if (!successes.includes(code)) return kindOfCode(operation, code, body) ?? 'unexpected_code'
+  return operation.family === 'analytics' ? limitBeside(body) : undefined
+}
+
+function limitBeside(body: unknown): FailureKind | undefined {
+  return kindOfLimitMessage((body as { readonly message?: unknown }).message)
+}
+
 /** Undefined for a code that the contract does not name. */
 function kindOfCode(operation: Operation, code: number, body: unknown): FailureKind | undefined {
   if (operation.family === 'analytics' && code === limitCode) {
-    return kindOfLimitMessage((body as { readonly message?: unknown }).message)
+    return limitBeside(body) ?? 'limit_exceeded'
   }
   const documented = operation.errors.find(error => error.code === code)
   return documented && (documented.kind ?? kindOfStatus(documented.status))

@@ -235,6 +235,19 @@ describe('a limit of a plan', () => {
     expect(verdict.ok).toBe(true)
   })
 
+  it.each(messages.filter(([, kind]) => kind !== 'limit_exceeded'))(
+    '%j beside the code of a success is no empty answer',
+    (message, kind) => {
+      for (const code of [200, 0]) {
+        const body = JSON.stringify({ code, message, call_lists: null, data: null })
+        expect(failureOf(arrive(200, body), callSearch)).toMatchObject({ kind, code })
+        expect(failureOf(arrive(200, body), realtimeQuality).kind).toBe(kind)
+      }
+      const refused = JSON.stringify({ code: 400, message })
+      expect(failureOf(arrive(200, refused), callSearch).kind).toBe('bad_request')
+    },
+  )
+
   it('says nothing of its message in the text for the log', () => {
     const { text } = failureOf(arrive(200, '{"code":300,"message":"secret words"}'), callSearch)
     expect(text).not.toContain('secret')

@@ -99,10 +99,10 @@ const limitMessages = {
 
 export type LimitMessage = keyof typeof limitMessages
 
-/** The kind that a message beside code 300 stands for, whatever its case and the blanks around it. */
-export function kindOfLimitMessage(message: unknown): FailureKind {
+/** The kind that a documented message stands for, whatever its case and the blanks around it; undefined for any other. */
+export function kindOfLimitMessage(message: unknown): FailureKind | undefined {
   const text = typeof message === 'string' ? message.trim().toLowerCase() : ''
-  return Object.hasOwn(limitMessages, text) ? limitMessages[text as LimitMessage] : 'limit_exceeded'
+  return Object.hasOwn(limitMessages, text) ? limitMessages[text as LimitMessage] : undefined
 }
 
 /** Item of `data`: when its time begins, and a value under the name of the metric that was asked for. */
