@@ -50,7 +50,8 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
   const listed = lastOfEach(good, ({ value }) => value.resourceUuid)
   const named = new Set(items.map(nameOf))
   const isCut = (page.total ?? 0) > page.items.length
-  const isComplete = page.nextId === undefined && !isCut && !named.has(undefined)
+  // The question is the same for each page: one that comes again with a nextId leads in a circle, and not to the end.
+  const isComplete = page.cursor === null && page.nextId === undefined && !isCut && !named.has(undefined)
   const gone = isComplete ? streamState.known.filter(id => !named.has(id)) : []
   const known = new Set([...streamState.known, ...listed.map(({ value }) => value.resourceUuid)])
   return {

@@ -43,6 +43,14 @@ it('a list that counts more than it names proves nothing of the others', () => {
   ])
 })
 
+it('a list that names itself as the page behind it proves nothing of the others', () => {
+  const items = [{ resourceUuid: 'sheet' }]
+  const known = { known: ['doc', 'sheet'] }
+  const pages = [pageOf({ items, nextId: 'n1' }), pageOf({ items, cursor: 'n1' })]
+  const removed = pages.flatMap(page => toRows(page, known).rows['classroom.resource'] ?? [])
+  expect(removed.filter(({ removed_at }) => removed_at !== null)).toEqual([])
+})
+
 it('knows that there was something', () => {
   expect([null, { known: [] }, { known: ['doc'] }].map(state => hasListed?.(state))).toEqual([
     false,
