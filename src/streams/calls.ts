@@ -93,9 +93,11 @@ function mistakes(
   ]
 }
 
-/** Without a beginning that can be believed a call has no place among the others. */
+/** Without a beginning that can be believed a call has no place among the others; 0 stands for none. */
 function believedBy(now: number) {
-  const near = second.refine(at => at <= now + believedAhead / 1_000, 'more than a day ahead')
+  const near = second
+    .refine(at => at > 0, 'must not be 0')
+    .refine(at => at <= now + believedAhead / 1_000, 'more than a day ahead')
   return CallItem.extend({ created_ts: near })
 }
 
@@ -142,7 +144,7 @@ function readingOf({ isFull, hasMore }: WindowPage): WindowResult['reading'] {
 /** A call that cannot be read may be told otherwise the next time: its start is read again until it is. */
 function startOf({ item }: Reject): readonly number[] {
   const { data } = second.safeParse(isObject(item) ? item.created_ts : undefined)
-  return data === undefined ? [] : [data]
+  return data ? [data] : []
 }
 
 function callRow(item: Read<Call>, { now, receivedAt }: WindowPage): CallRow {

@@ -29,6 +29,17 @@ describe('a call', () => {
     expect(found(nothing).rows['analytics.call']).toHaveLength(1)
   })
 
+  it('that begins at no time is set aside, ends no list, and leaves its range open', () => {
+    for (const none of [0, '0', 0.5]) {
+      const { rows, rejects, isUncertain } = found({ created_ts: none })
+      expect(rows['analytics.call']).toEqual([])
+      expect(rejects).toMatchObject([{ reason: 'out_of_range' }])
+      expect(isUncertain).toBe(true)
+    }
+    const full = [...Array.from({ length: 99 }, (_, n) => ({ ...call, call_id: `c${n}` })), { created_ts: 0 }]
+    expect(calls.toRows(windowPageOf({ items: full })).reading).toBe('next')
+  })
+
   it('with more than the document shows keeps that beside it', () => {
     const { rows } = found({ vendor: { id: 2n ** 60n }, tags: [null] })
     expect(rows['analytics.call']).toMatchObject([{ extra: { vendor: { id: 2n ** 60n }, tags: [null] } }])
