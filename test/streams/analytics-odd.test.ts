@@ -68,6 +68,16 @@ describe('a session', () => {
     expect(listed(odd)).toEqual(listed({}))
   })
 
+  it('of a call that ends before it starts is asked for, whenever it was', () => {
+    const { item } = detailPageOf({})
+    const items = [{ ...session, leave_ts: newYear + 3_000 }]
+    const { work } = callSessions.toRows(
+      detailPageOf({ item: { ...item, to: item.from }, items, now: newYear + 4_000 }),
+      null,
+    )
+    expect(work).toMatchObject([{ stream: 'call-metrics', ask: { sids: ['s1'] } }])
+  })
+
   it('that only has its ID is kept, and asked for', () => {
     const rest = { uid: null, join_ts: null, leave_ts: null, finished: null }
     const { rows, rejects, work } = listed(rest)

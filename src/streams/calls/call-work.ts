@@ -112,8 +112,9 @@ export function metricWork(
   return { items, rejects: within.filter(sid => !isAskable(sid)).map(unaskable) }
 }
 
-/** Times that contradict each other exclude nothing. */
+/** Times that contradict each other exclude nothing, be they those of the stay or those of the call. */
 function lies([, join, leave]: Session, from: number, to: number): boolean {
+  if (from === to) return true
   const hasEndedBefore = leave !== null && leave < from
   const beginsAfter = join !== null && join > to
   const isCredible = join === null || leave === null || join <= leave
