@@ -23,6 +23,10 @@ describe('a call', () => {
     expect([rows, rejects, work]).toEqual([found({}).rows, [], found({}).work])
   })
 
+  it('whose channel is a number is of the channel of that name', () => {
+    expect(found({ cname: 101 })).toEqual(found({ cname: '101' }))
+  })
+
   it('with nothing said but what must be is kept', () => {
     const nothing = { cname: null, destroyed_ts: null, finished: null }
     expect(found(nothing)).toMatchObject({ rejects: [], unfinished: [newYear + 60] })
@@ -76,6 +80,19 @@ describe('a session', () => {
       null,
     )
     expect(work).toMatchObject([{ stream: 'call-metrics', ask: { sids: ['s1'] } }])
+  })
+
+  it.each<[string, object, object]>([
+    ['a network', { network: 4 }, { network: null, extra: { network: 4 } }],
+    ['a version', { sdk_version: 4.2 }, { sdk_version: null, extra: { sdk_version: 4.2 } }],
+    ['a platform', { platform: { os: 'iOS' } }, { platform: null, extra: { platform: { os: 'iOS' } } }],
+    ['a device', { device_type: ['x'] }, { device_type: null, extra: { device_type: ['x'] } }],
+    ['a speaker', { speaker: 1 }, { speaker: null, extra: { speaker: 1 } }],
+    ['a channel', { cname: 101 }, { cname: '101', extra: null }],
+  ])('with %s of another kind lacks no more than that', (_, odd, stored) => {
+    const { rows, rejects, work } = listed(odd)
+    expect(rows['analytics.call_session']).toMatchObject([{ sid: 's1', uid: '7', ...stored }])
+    expect([rejects, work.length]).toEqual([[], 1])
   })
 
   it('that only has its ID is kept, and asked for', () => {

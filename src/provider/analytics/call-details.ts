@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { open } from '../classroom/fields.ts'
 import { orNumber, second } from '../fits.ts'
 import { allows, days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
@@ -55,13 +56,13 @@ const user = z.union([z.number(), z.bigint(), z.string()])
 /** Item of `call_info`. */
 export const SessionItem = z.looseObject({
   sid: orNumber(z.string().min(1)),
-  cname: z.string().nullish(),
+  cname: orNumber(z.string()).nullish(),
   uid: user.nullish(),
-  network: z.string().nullish(),
-  platform: z.string().nullish(),
-  speaker: z.boolean().nullish(),
-  sdk_version: z.string().nullish(),
-  device_type: z.string().nullish(),
+  network: open(z.string()),
+  platform: open(z.string()),
+  speaker: open(z.boolean()),
+  sdk_version: open(z.string()),
+  device_type: open(z.string()),
   join_ts: second.nullish(),
   leave_ts: second.nullish(),
   finished: z.boolean().nullish(),

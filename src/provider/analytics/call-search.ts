@@ -19,7 +19,7 @@ export const CallListAnswer = Envelope.extend({
 /** Item of `call_lists`. */
 export const CallItem = z.looseObject({
   call_id: orNumber(z.string().min(1)),
-  cname: z.string().nullish(),
+  cname: orNumber(z.string()).nullish(),
   created_ts: second,
   destroyed_ts: second.nullish(),
   finished: z.boolean().nullish(),
