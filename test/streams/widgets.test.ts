@@ -82,6 +82,27 @@ it('the end of a quiz has the item’s own time where it has one, else the answe
   expect(endedAt({ items: [{ ...end, ts: 'just now' }] }, null)).toBeNull()
 })
 
+it('what comes late on the last page counts, and dates nothing anew', () => {
+  const summary = (selectedCount: number, answerState?: number) => ({
+    changeProperties: { extra: { popupQuizId: 'q1', selectedCount, answerState } },
+  })
+  const at = (sequence: number, item: object) => ({ ...item, sequence })
+  const items = [at(1, start('q1')), at(2, summary(1)), at(4, answer('q1'))]
+  const first = read({ items }).streamState
+  const late = [...items.slice(0, 2), at(3, summary(7, 0)), ...items.slice(2)]
+  const { rows, streamState } = read({ items: late }, first)
+  expect(rows['classroom.quiz']).toMatchObject([
+    { quiz_id: 'q1', state: 'ended', selected_count: 7, started_at: null, ended_at: null },
+  ])
+  // Nothing else is told again: not what stands still, not what others follow, and not a log from its beginning.
+  expect(read({ items: late }, streamState).rows['classroom.quiz']).toBeUndefined()
+  expect(read({ items: late, nextId: 'n1' }, first).rows['classroom.quiz']).toBeUndefined()
+  const again = streams['popup-quiz'].rewind(first)
+  expect(read({ items: late }, again).rows['classroom.quiz']).toBeUndefined()
+  const onwards = read({ items, nextId: 'n1' }, first).streamState
+  expect(read({ items: late, cursor: 'n1' }, onwards).rows['classroom.quiz']).toBeUndefined()
+})
+
 it('a log that is read again from its beginning takes nothing back that a later page had said', () => {
   const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
   const first = { items: [start('q1'), answer('q1')], nextId: 'n1' }

@@ -33,6 +33,8 @@ export const WidgetState = z.object({
   seen: EventRecord.shape.sequence.nullable().default(null),
   /** The log has been read to its end: what comes after `seen` on the last page is new. */
   caughtUp: z.boolean().default(false),
+  /** How many items the last page of the log held; null where another page is read next. */
+  held: z.int().min(0).nullable().default(null),
   /** What was known at the stored cursor is lost: the log must be read from its beginning. */
   lost: z.boolean().default(false),
 })
@@ -52,7 +54,10 @@ export interface Change<T> {
   readonly raw: JsonObject
   /** Those who made it, where what is said of them could not be read. */
   readonly unread: JsonObject
-  /** It was read before: what it said of its quiz or poll is stored, and so may be what others said later. */
+  /**
+   * It was read before: what it said of its quiz or poll is stored, and so may be what others said later. Nothing is
+   * known of a last page that has got an item before others: no later one takes back what it says.
+   */
   readonly isKnown: boolean
   /** When it happened, as far as that is known. */
   readonly at: Timestamp | null
@@ -111,7 +116,12 @@ export function readItems<T>(
   }
   // The sequence keeps items in order; that an answer lists them in it is not promised.
   changes.sort((a, b) => bySequence(a.position, b.position))
-  return { events: [...events.values()], changes, rejects }
+  const isToldAnew = page.nextId === undefined && hasLateOne([...events.keys()], streamState)
+  return {
+    events: [...events.values()],
+    changes: isToldAnew ? changes.map(change => ({ ...change, isKnown: false })) : changes,
+    rejects,
+  }
 }
 
 function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): WidgetEventRow {
@@ -161,4 +171,10 @@ function liveTime(page: Page, position: Sequence, streamState: WidgetState): Tim
 
 function isKnown(position: Sequence, { seen }: WidgetState): boolean {
   return seen !== null && position <= seen
+}
+
+/** Whether the last page of a log holds an item that came later than others behind it. */
+function hasLateOne(positions: readonly Sequence[], streamState: WidgetState): boolean {
+  const { held } = streamState
+  return held !== null && positions.filter(position => isKnown(position, streamState)).length > held
 }

@@ -31,7 +31,7 @@ export function widgetStream<T>(
       widgetPath === 'without-region' ? stream : { ...stream, operation: withRegion(named.operation) },
     request: cursor => (cursor === null ? {} : { nextId: cursor }),
     toRows: withState(WidgetState, (page, streamState) => rowsOfWidget(log, page, streamState)),
-    rewind: stored => ({ ...readState(WidgetState, stored), fold: null, lost: false }),
+    rewind: stored => ({ ...readState(WidgetState, stored), fold: null, lost: false, held: null }),
     rereads: stored => readState(WidgetState, stored).lost,
     again: stored => nothingNew(readState(WidgetState, stored)),
   }
@@ -90,6 +90,7 @@ function rowsOfWidget<T>(
       lost: false,
       seen,
       caughtUp: streamState.caughtUp || isEnd,
+      held: isEnd ? events.length : null,
       fold: isEnd ? before : onwards,
     },
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
