@@ -200,6 +200,9 @@ const pages: Tour = {
         app: 'alpha',
         operation: 'recordings',
       }),
+      spellOf('looping nextId', {
+        ...{ from: 7.5 * minute, to: 9.5 * minute, app: 'alpha', operation: 'popupQuiz' },
+      }),
     ],
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },
     quirks: {

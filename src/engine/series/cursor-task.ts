@@ -44,8 +44,10 @@ export interface CursorPage extends Page {
 export interface CursorResult extends PageResult {
   /** A feed may have more of the kind waiting. */
   readonly holdsBack: boolean
-  /** Digest of what the last page of a log told, where all of it could be read. */
-  readonly tail: string | undefined
+  /** Digest of what the page of a log told. */
+  readonly digest: string | undefined
+  /** The page before it was told once more, under the nextId that it gave: the log is read from its beginning. */
+  readonly isRepeated: boolean
   /** Answers without data in a row, this one included. */
   readonly withoutData: number
   /** The answer told nothing, and the same is asked at once. */
@@ -82,19 +84,15 @@ export function cursorTask(
       const withoutData = withoutDataUpTo(stream, page, streamState)
       if (page.lacksData && withoutData > 0 && withoutData < BELIEVED_WITHOUT_DATA)
         return { ...untold(place, stream), withoutData }
-      const tail = tailOf(stream, page)
-      const isKnown = tail !== undefined && tail === knownTail(place)
+      const digest = digestIn(stream, page)
+      const isRepeated = page.looping && isTold(place, 'before', digest)
+      const isEnd = page.nextId === undefined && !page.looping
+      const isKnown = isRepeated || (isEnd && isTold(place, 'tail', digest))
       const again = isKnown && stream.kind === 'log' ? stream.again?.(streamState) : undefined
       const pageResult = again ?? stream.toRows(page, streamState)
       const rejects = [...pageResult.rejects, ...page.lacking]
-      return {
-        ...pageResult,
-        rejects,
-        tail,
-        withoutData,
-        isAskedAgain: false,
-        holdsBack: holdsBack(pageResult),
-      }
+      const told = { ...pageResult, rejects, digest, isRepeated, withoutData, isAskedAgain: false }
+      return { ...told, holdsBack: holdsBack(pageResult) }
     },
     commit: async (page, pageResult, grant) => {
       context.storing?.(true)
@@ -134,15 +132,20 @@ export async function reportUnaskable({ app, stream, series, ...ports }: PollCon
 
 /** Where the series stands after a page. */
 export function standAfter(
+  { stream }: PollContext,
   { progress }: Place,
-  page: Page,
-  { follow, streamState, rejects, isUndecided, tail, withoutData }: CursorResult,
+  page: CursorPage,
+  { follow, streamState, rejects, isUndecided, digest, isRepeated, withoutData }: CursorResult,
 ): { readonly cursor: string | null; readonly streamState: Json } {
   const counted = withoutData > 0 ? { withoutData } : {}
   if (follow === 'stay') return { cursor: progress.cursor, streamState: beside(streamState, counted) }
+  // Where in the log the page lies is not known: what follows it would be counted on from a place that is wrong.
+  if (isRepeated && stream.kind === 'log') return { cursor: null, streamState: stream.rewind(streamState) }
   // What was set aside is tried again.
-  const isStored = tail !== undefined && rejects.length === 0 && !isUndecided
-  const known = isStored ? { tail } : {}
+  const isStored = digest !== undefined && !page.looping && rejects.length === 0 && !isUndecided
+  const known: Partial<Record<Told, string>> = isStored
+    ? { [page.nextId === undefined ? 'tail' : 'before']: digest }
+    : {}
   return { cursor: page.nextId ?? page.cursor, streamState: beside(streamState, { ...known, ...counted }) }
 }
 
@@ -172,7 +175,7 @@ function untold({ cursor, progress }: Place, stream: CursorStream): Omit<CursorR
   const { streamState } = progress
   const hasListed = stream.kind === 'snapshot' && stream.hasListed?.(streamState) === true
   return {
-    ...{ tail: undefined, holdsBack: false },
+    ...{ digest: undefined, isRepeated: false, holdsBack: false },
     isAskedAgain: cursor === null && progress.cursor === null && !hasListed,
     ...{ rows: {}, rejects: [], hints: [], streamState },
     room: { kind: 'incarnation', incarnation: incarnationOf(streamState), opens: false },
@@ -185,15 +188,20 @@ function untold({ cursor, progress }: Place, stream: CursorStream): Omit<CursorR
 /**
  * The last page of a log is read again and again, and tells the same most often. A digest of it is kept with the progress, so
  * that nothing is made of it then, nor compared: whoever moves the series otherwise leaves no digest, or another version.
+ * Before the end it is that of the page before, which shows where a nextId leads back to the page that gave it: items of
+ * widgets have no number, and would be stored once more. Events of a room have one.
  */
-function tailOf(stream: CursorStream, { items, nextId, looping, purpose }: CursorPage): string | undefined {
-  if (stream.kind !== 'log' || !stream.again) return undefined
-  return purpose === 'read' && nextId === undefined && !looping ? digestOf(items) : undefined
+function digestIn(stream: CursorStream, { items, nextId, purpose }: CursorPage): string | undefined {
+  if (stream.kind !== 'log' || !stream.again || purpose !== 'read') return undefined
+  return nextId !== undefined && stream.isParent ? undefined : digestOf(items)
 }
 
-/** The digest of the page that is asked for, if it is the one that was read last. */
-function knownTail({ progress: { cursor, streamState }, cursor: asked }: Place): Json | undefined {
-  return asked === cursor && isObject(streamState) ? streamState.tail : undefined
+/** Whose digest is kept: that of the last page, or that of the one before the page that is asked for. */
+type Told = 'tail' | 'before'
+
+function isTold({ progress: { cursor, streamState }, cursor: asked }: Place, what: Told, digest?: string) {
+  const kept = asked === cursor && isObject(streamState) ? streamState[what] : undefined
+  return digest !== undefined && digest === kept
 }
 
 /** Pages without items in a row, this one included. */
@@ -240,16 +248,17 @@ function parse(
 
 /** A reading that went in a circle has not seen the end: it proves nothing about holes. */
 function pageCommit(
-  { app, stream, series, fence }: PollContext,
+  context: PollContext,
   place: Place,
   page: CursorPage,
   pageResult: CursorResult,
   grant: Grant | undefined,
 ): PageCommit {
+  const { app, stream, series, fence } = context
   const { room, rows, rejects, holes, isUndecided } = pageResult
   return {
     ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
-    ...standAfter(place, page, pageResult),
+    ...standAfter(context, place, page, pageResult),
     version: place.progress.version,
     caughtUp:
       pageResult.follow === 'next' && page.nextId === undefined && !page.looping && !pageResult.holdsBack,

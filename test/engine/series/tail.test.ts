@@ -6,7 +6,7 @@ import { roomEvents } from '../../../src/streams/room-events.ts'
 import type { LogStream } from '../../../src/streams/stream.ts'
 import type { Json } from '../../../src/tables/json.ts'
 import { thingsOf } from '../fake-store.ts'
-import { roomLog } from '../fake-streams.ts'
+import { quiz, roomLog } from '../fake-streams.ts'
 import { makeHarness } from './sync-harness.ts'
 
 const log: LogStream = {
@@ -87,6 +87,60 @@ describe('the last page of a log', () => {
     await harness.go()
     const [first, second] = harness.store.commits
     expect(second).toEqual({ ...first, version: 1, rows: {} })
+  })
+})
+
+describe('a page of a log that names itself', () => {
+  const served = [
+    { items: [{ id: 1 }, { id: 2 }], nextId: 'p1' },
+    { items: [{ id: 3 }], nextId: 'p2' },
+  ]
+
+  async function syncs(...answers: readonly ((nextId: string | null) => object)[]) {
+    const harness = makeHarness({ ...quiz, again: log.again!, rewind: () => ({ read: 'anew' }) })
+    const ends = []
+    for (const answer of answers) {
+      harness.transport.answers = ({ nextId }) => answer(nextId) as { items: [] }
+      ends.push((await harness.go()).end)
+    }
+    const stored = harness.store.commits.map(page => thingsOf(page).map(({ id }) => id))
+    return { ...harness, ends, stored }
+  }
+  const itself = () => served[0]!
+
+  it('is stored once, and the log is read from its beginning the next time', async () => {
+    const { ends, stored, asked, store } = await syncs(itself, itself)
+    expect(ends).toEqual(['looped', 'looped'])
+    expect(asked()).toEqual([null, 'p1', null, 'p1'])
+    expect(stored).toEqual([[1, 2], [], [1, 2], []])
+    expect(store.commits[1]).toMatchObject({ cursor: null, streamState: { read: 'anew' }, caughtUp: false })
+  })
+
+  it('is followed as soon as it names the next one', async () => {
+    const right = (nextId: string | null) => (nextId === 'p2' ? served[1]! : { ...served[0]!, nextId: 'p2' })
+    const { asked, stored } = await syncs(itself, nextId =>
+      nextId === 'p2' ? { items: [{ id: 3 }] } : right(nextId),
+    )
+    expect(asked()).toEqual([null, 'p1', null, 'p2'])
+    expect(stored).toEqual([[1, 2], [], [1, 2], [3]])
+  })
+
+  it('keeps its place where what it tells is not what the page before told', async () => {
+    const later = (nextId: string | null) => (nextId === 'p1' ? { ...served[1]!, nextId: 'p1' } : served[0]!)
+    const { asked, stored } = await syncs(later, later)
+    expect(asked()).toEqual([null, 'p1', 'p1'])
+    expect(stored).toEqual([[1, 2], [3], [3]])
+  })
+
+  it('is not taken for one of two pages that tell the same', async () => {
+    const alike = (nextId: string | null) =>
+      nextId === 'p1' ? { items: [{ id: 1 }, { id: 2 }] } : served[0]!
+    const { ends, stored } = await syncs(alike)
+    expect(ends).toEqual(['done'])
+    expect(stored).toEqual([
+      [1, 2],
+      [1, 2],
+    ])
   })
 })
 
