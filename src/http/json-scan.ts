@@ -1,5 +1,8 @@
 export interface JsonCaps {
-  /** Deepest nesting of objects and arrays. JSON.stringify dies at some thousand levels, JSON.parse does not. */
+  /**
+   * Deepest nesting of objects and arrays; what is deeper is kept as text. JSON.stringify dies at some thousand levels,
+   * JSON.parse does not.
+   */
   readonly depth: number
   /** Most object keys, arrays and objects together: what costs memory far beyond its bytes. */
   readonly nodes: number
@@ -37,6 +40,8 @@ export interface Scan {
   readonly parts: readonly Part[]
   /** Begin, end and number of each number that no double holds. */
   readonly precious: readonly number[]
+  /** Begin, end and number of each object or array that is nested too deep. */
+  readonly deep: readonly number[]
   /** How many values have a number. */
   readonly values: number
 }
@@ -68,6 +73,7 @@ const PART_BYTES = 131_072
 export function scanJson(bytes: Uint8Array, caps: JsonCaps): Scan {
   const parts: Part[] = []
   const precious: number[] = []
+  const deep: number[] = []
   /** Marks of the part that is open, those of the containers around it before them. */
   const marks: number[] = []
   /** For each open container: its first byte, where its open part begins, how many marks and cut bytes precede them. */
@@ -99,7 +105,7 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps): Scan {
       }
       i = Math.abs(end) - 1
     } else if (byte === comma) {
-      if (depth === 0 || i - begun[depth]! - (cut - gone[depth]!) < PART_BYTES) continue
+      if (depth === 0 || depth > caps.depth || i - begun[depth]! - (cut - gone[depth]!) < PART_BYTES) continue
       if (bytes[opened[depth]!] !== openArray) continue
       split[depth] ||= ++values
       close('elements', begun[depth]!, i, split[depth]!, marked[depth]!)
@@ -110,7 +116,7 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps): Scan {
       scalars++
     } else if (byte === openArray || byte === openObject) {
       nodes++
-      if (++depth > caps.depth) throw new JsonError(`the body is nested deeper than ${caps.depth}`)
+      depth++
       opened[depth] = i
       begun[depth] = i + 1
       marked[depth] = marks.length
@@ -123,7 +129,14 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps): Scan {
       // The codes of a bracket and of the one that closes it are two apart.
       if (depth === 0 || bytes[first] !== byte - 2) throw new JsonError('the body is not JSON')
       let of = split[depth]!
-      if (of > 0) {
+      if (depth > caps.depth) {
+        // Of what lies inside nothing is put anywhere.
+        marks.length = marked[depth]!
+        if (depth === caps.depth + 1) {
+          of = ++values
+          deep.push(first, i + 1, of)
+        }
+      } else if (of > 0) {
         close('elements', begun[depth]!, i, of, marked[depth]!)
       } else if (i - first - (cut - gone[depth]!) >= PART_BYTES) {
         of = ++values
@@ -150,7 +163,7 @@ export function scanJson(bytes: Uint8Array, caps: JsonCaps): Scan {
   }
   if (depth > 0) throw new JsonError('the body is not JSON')
   close('value', 0, bytes.length, 0, 0)
-  return { parts, precious, values: values + 1 }
+  return { parts, precious, deep, values: values + 1 }
 }
 
 function endOfString(bytes: Uint8Array, start: number): number {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { redactBytes } from '../provider/redaction.ts'
 import { exactNumber, type JsonCaps, JsonError, type Part, scanJson } from './json-scan.ts'
 
 export { type JsonCaps, JsonError, JsonTooLarge } from './json-scan.ts'
@@ -20,8 +21,9 @@ export function decodeJson(bytes: Uint8Array, caps?: JsonCaps): unknown {
 /**
  * Reads a JSON body without losing a digit: integers beyond 2^53 become bigint; a number that a double cannot
  * hold (1e400) becomes the object of JSON.rawJSON, which JSON.stringify writes as it came. Of duplicate keys the
- * last one counts; `__proto__` is a key like any other. Throws JsonError for a byte order mark, invalid UTF-8,
- * a body too deep and anything that is no JSON, and JsonTooLarge for one with too many parts.
+ * last one counts; `__proto__` is a key like any other. What is nested too deep becomes the text of its JSON, without
+ * secrets: whoever takes part in a class may nest what it sends, and nobody else's events are to be lost by that. Throws
+ * JsonError for a byte order mark, invalid UTF-8 and anything that is no JSON, and JsonTooLarge for one with too many parts.
  *
  * Yields after each few milliseconds of work, so that others may have their turn in a long body.
  */
@@ -30,10 +32,14 @@ export function* decodeSteps(bytes: Uint8Array, caps: JsonCaps = defaultJsonCaps
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw new JsonError('the body begins with a byte order mark')
   }
-  const { parts, precious, values: count } = scanJson(bytes, caps)
+  const { parts, precious, deep, values: count } = scanJson(bytes, caps)
   const values = new Array<unknown>(count)
   for (let i = 0; i < precious.length; i += 3) {
     values[precious[i + 2]!] = exactNumber(bytes, precious[i]!, precious[i + 1]!)
+  }
+  for (let i = 0; i < deep.length; i += 3) {
+    yield
+    values[deep[i + 2]!] = textOfDeep(bytes.subarray(deep[i]!, deep[i + 1]!))
   }
   for (const part of parts) {
     if (part.of > 0) yield
@@ -53,6 +59,11 @@ function textOf(bytes: Uint8Array, { holds, from, to, marks }: Part): string {
   pieces.push(decodeUtf8(bytes.subarray(end, to)))
   const text = pieces.length === 1 ? pieces[0]! : pieces.join('')
   return holds === 'elements' ? `[${text}]` : text
+}
+
+function textOfDeep(bytes: Uint8Array): string {
+  parse(decodeUtf8(bytes))
+  return decodeUtf8(redactBytes(bytes))
 }
 
 /** Puts what was parsed where it belongs. */

@@ -66,8 +66,9 @@ describe('decoding JSON', () => {
     ['"unterminated', 'the body is not JSON'],
     ['"\\', 'the body is not JSON'],
     ['\ufffd{}', 'the body is not JSON'],
-    [`${'['.repeat(65)}${']'.repeat(65)}`, 'the body is nested deeper than 64'],
-    [`[${'{"k":'.repeat(64)}`, 'the body is nested deeper than 64'],
+    [`[${'{"k":'.repeat(64)}`, 'the body is not JSON'],
+    [`${'['.repeat(65)}nought${']'.repeat(65)}`, 'the body is not JSON'],
+    [`${'['.repeat(500_000)}[]${']'.repeat(500_000)}`, 'the body has more than 500000 parts'],
     [`[${'[],'.repeat(500_000)}0]`, 'the body has more than 500000 parts'],
     [`[${'1,'.repeat(1_000_000)}0]`, 'the body has more than 1000000 values'],
     [`["a",${'true,"b",'.repeat(500_000)}0]`, 'the body has more than 1000000 values'],
@@ -159,6 +160,38 @@ describe('decoding JSON', () => {
     expect(JSON.stringify(decode(deep))).toBe(deep)
     const text = JSON.stringify('["\\'.repeat(1_000))
     expect(JSON.stringify(decode(text))).toBe(text)
+  })
+
+  describe('what is nested deeper', () => {
+    const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
+    const around = (inner: string) => `${'['.repeat(63)}{"in":${inner},"beside":1e400}${']'.repeat(63)}`
+    const told = (inner: string) => (decode(around(inner)) as unknown[]).flat(63)[0]
+
+    it('is the text of its JSON, and spoils nothing beside it', () => {
+      const deep = `{ "k" : [${'['.repeat(5_000)}9007199254740993,1e400${']'.repeat(5_000)}, "\\u0000]" ] }`
+      expect(told(deep)).toEqual({ in: deep, beside: rawJSON('1e400') })
+    })
+
+    it('is read as far as it goes where several values are', () => {
+      expect(told('[{"a":1},[2],3]')).toMatchObject({ in: '[{"a":1},[2],3]' })
+      expect(decode(`[${'['.repeat(64)}1${']'.repeat(64)},[2],{"a":[]}]`)).toMatchObject({
+        length: 3,
+        1: [2],
+        2: { a: [] },
+      })
+    })
+
+    it('keeps no secret', () => {
+      const deep = '[{"userToken": "canary-1", "more": {"encryptKey":"canary-2"}}]'
+      expect(told(deep)).toMatchObject({ in: deep.replace(/canary-\d/g, '[redacted]') })
+    })
+
+    it('may be long, beside what is long itself', () => {
+      const long = `[${Array.from({ length: 60_000 }, (_, n) => `[${n}]`)}]`
+      const [deep, wide] = decode(`[${around(long).slice(1, -1)},${long}]`) as unknown[][]
+      expect((deep!.flat(62)[0] as { in: string }).in === long).toBe(true)
+      expect(JSON.stringify(wide) === long).toBe(true)
+    })
   })
 
   it('gives back whatever JSON.stringify writes', () => {

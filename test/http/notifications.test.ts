@@ -144,7 +144,7 @@ describe('a notification', () => {
     ['nothing', '', 'the body is empty'],
     ['no JSON', '{', 'the body is not JSON'],
     ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 'the body is not UTF-8'],
-    ['depth', '['.repeat(33), 'the body is nested deeper than 32'],
+    ['depth', '['.repeat(5_000), 'the body has more than 4096 parts'],
     ['an array', '[]', 'the body of a notification is missing or has the wrong type'],
     ['no ID', '{"eventType":1}', 'noticeId of a notification is missing or has the wrong type'],
     [
