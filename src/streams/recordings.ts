@@ -8,7 +8,16 @@ import {
 import { type RecordingFileRow, type RecordingRow, recording, recordingFile } from '../tables/classroom.ts'
 import type { Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
-import { fieldsWithout, isSaid, judgeEach, judgeList, lastOfEach, type Read, redact } from './parts/items.ts'
+import {
+  fieldsWithout,
+  isObject,
+  isSaid,
+  judgeEach,
+  judgeList,
+  lastOfEach,
+  type Read,
+  redact,
+} from './parts/items.ts'
 import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
@@ -46,6 +55,7 @@ const columns = new Set([
   'url',
   'recordDetails',
 ])
+const columnsBeforeFiles = columns.difference(new Set(['recordDetails']))
 const fileColumns = new Set(['url'])
 
 function toRows(page: Page, streamState: { readonly incarnation: number }): ToRowsWith<typeof streamState> {
@@ -84,8 +94,14 @@ function recordingRow(item: Item, page: Page): RecordingRow {
     started_at: startTime,
     ended_at: endTime,
     url: value.url ?? null,
-    extra: fieldsBeside(columns, item, { startTime, endTime }),
+    extra: fieldsBeside(hasUnnamedFile(item) ? columnsBeforeFiles : columns, item, { startTime, endTime }),
   }
+}
+
+/** A file whose address is missing, or called otherwise, makes no row. One that says nothing is not there yet. */
+function hasUnnamedFile({ raw: { recordDetails } }: Item): boolean {
+  const isUnnamed = (file: unknown) => isObject(file) && !file.url && Object.values(file).some(isSaid)
+  return Array.isArray(recordDetails) && recordDetails.some(isUnnamed)
 }
 
 /** They are judged one by one, so that a bad one spoils no other. */

@@ -55,6 +55,12 @@ describe('an item of a list with a field of another kind', () => {
     ])
   })
 
+  it('whose files have no address that is understood is a recording, and keeps them beside it', () => {
+    const recordDetails = [{ url: 'https://files.example/1.mp4' }, { fileUrl: 'https://files.example/2.mp4' }]
+    const [row] = listed('recordings', { recordId: 'r1', status: 2, recordDetails }).rows ?? []
+    expect(row).toMatchObject({ extra: { recordDetails } })
+  })
+
   it('that an answer lists twice is the last of them, with the other beside it', () => {
     const one = { recordId: 'r1', sid: 's', status: 1 }
     expect(listed('recordings', one, one).rows).toMatchObject([{ extra: null }])
