@@ -24,6 +24,7 @@ const names = [
   '0008-backlog-without-off',
   '0009-large-calls',
   '0010-users-between',
+  '0011-names-of-teachers',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

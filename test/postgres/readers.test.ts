@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { app, session } from './harness.ts'
-import { lesson, openReplayHarness, quizItems, type ReplayHarness } from './replay-harness.ts'
+import { lesson, openReplayHarness, quizItems, type ReplayHarness, record } from './replay-harness.ts'
 
 const denied = { code: '42501' }
 
@@ -11,6 +11,8 @@ beforeAll(async () => {
   harness = await openReplayHarness()
   await harness.read('room-events', 'r1', { items: lesson('r1') })
   await harness.read('popup-quiz', 'r1', { items: quizItems })
+  const teacher = { userUuid: 'eva', userName: 'Eva', role: 1 }
+  await harness.read('room-events', 'r2', { items: [record('r2', 1, 20, { onlineUsers: [teacher] })] })
   await harness.db.rows(
     `insert into classroom.chat_message (app_id, room_uuid, incarnation, sequence, user_uuid, message, at)
      values ('other', 'r1', 1, 1, 'eve', 'of another app', now())`,
@@ -44,10 +46,10 @@ describe('a reader without names and chats', () => {
     expect(views.length).toBeGreaterThan(40)
     for (const { name } of views) {
       const { rows } = await client.query(`select t::text as line from ${role}.${name} t`)
-      expect(JSON.stringify(rows), String(name)).not.toMatch(/ANN|BOB|Tom\b|half of a pair/)
+      expect(JSON.stringify(rows), String(name)).not.toMatch(/ANN|BOB|Tom\b|Eva|half of a pair/)
     }
     const { rows } = await client.query(`select distinct user_uuid from ${role}.attendance order by 1`)
-    expect(rows).toEqual([{ user_uuid: 'ann' }, { user_uuid: 'bob' }])
+    expect(rows).toEqual([{ user_uuid: 'ann' }, { user_uuid: 'bob' }, { user_uuid: 'eva' }])
   })
 
   it('has no way below', async () => {
