@@ -184,7 +184,8 @@ const ofRoom = '(t.app_id, t.room_uuid, t.incarnation) = (o.app_id, o.room_uuid,
 /**
  * The room stays, with what it is judged by and known again by: nothing of it becomes incomplete, or another room. As many rooms
  * go together as have some 20,000 events. A room that is never over is left alone, and so is one of a day of which is yet to
- * be kept what came of it.
+ * be kept what came of it. Of one that is forgotten and whose log nobody could read no sign of life is known: it is as old as
+ * our knowledge of it.
  */
 const emptyRooms = `
   with unkept as materialized (
@@ -193,6 +194,7 @@ const emptyRooms = `
       select r.app_id, r.room_uuid, r.incarnation, r.state_sequence, greatest(r.last_event_at, r.ended_at, r.verified_at) as last_at
       from classroom.room r
       where greatest(r.last_event_at, r.ended_at, r.verified_at) < $1 and (r.emptied_at is null or r.verified_at > r.emptied_at)
+        and coalesce(r.last_event_at, r.ended_at, r.first_seen_at) < $1
         and not exists (select from unkept u where u.app_id = r.app_id
                           and u.begins_at <= coalesce(r.started_at, r.valid_from) and u.ends_at > coalesce(r.started_at, r.valid_from))
       order by 5 limit $2 / 50 for update skip locked

@@ -133,6 +133,25 @@ describe('a class that is as old as classrooms are kept', () => {
   })
 })
 
+describe('a room whose log nobody could read', () => {
+  it('keeps what else was read of it when it is forgotten, for as long as classrooms are kept', async () => {
+    await db.rows('truncate ingest.progress')
+    await db.setTime(start)
+    await db.store.discoverRooms(me, app, ['mute'])
+    expect(await db.store.vouchFor(me, app, 'mute')).toBe(true)
+    const rows = rowSet({ 'classroom.quiz': [{ room_uuid: 'mute', quiz_id: 'q' }] })
+    const { version } = (await db.store.progress(app, 'popup-quiz', 'mute'))!
+    await db.store.commit(listPage('popup-quiz', 'mute', version, { rows, streamState: {} }))
+    await db.advance(2 * 3_600_000)
+    await db.store.forgetRoom(me, app, 'mute')
+    await db.keepHouse()
+    expect(await rowsOf('mute')).toBe(1)
+    await db.advance(400 * day)
+    await db.keepHouse()
+    expect(await rowsOf('mute')).toBe(0)
+  })
+})
+
 describe('a retention of days', () => {
   it('takes nothing from what makes a day complete', async () => {
     await db.rows(`truncate ingest.progress, classroom.room, ${contents.join(', ')}`)
