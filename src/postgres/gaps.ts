@@ -170,12 +170,14 @@ const waitingGap = `g.app_id = :app and g.stream = 'room-events' and g.series = 
 
 /**
  * The provider no longer knows the room: what is missing of its log stays missing. What the feed told and the log was to
- * confirm stays in the divergences: no log can tell any more whether it was of this room or of another one after it.
+ * confirm stays in the divergences: no log can tell any more whether it was of this room or of another one after it. What
+ * was read of it after it had been emptied is judged and taken like what nobody has emptied.
  */
 const forget = statement(
   'forget_room',
   `with gone as (
-     update classroom.room r set forgotten_at = coalesce(r.forgotten_at, ingest.clock()), verified_at = '-infinity'
+     update classroom.room r set forgotten_at = coalesce(r.forgotten_at, ingest.clock()), verified_at = '-infinity',
+       emptied_at = case when r.verified_at <= r.emptied_at then r.emptied_at end
      where r.app_id = :app and r.room_uuid = :room and ${owned}
        and r.incarnation = (select max(x.incarnation) from classroom.room x where x.app_id = :app and x.room_uuid = :room)
      returning r.incarnation

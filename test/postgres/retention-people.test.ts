@@ -133,6 +133,28 @@ describe('a class that is as old as classrooms are kept', () => {
   })
 })
 
+describe('a class that was emptied, and whose log was served again', () => {
+  it('goes once more, also when it is forgotten meanwhile', async () => {
+    await db.rows('truncate ingest.progress')
+    await db.setTime(start)
+    await harness.read('room-events', 'twice', { items: sound('twice') })
+    await db.advance(401 * day)
+    await db.keepHouse()
+    await db.keepHouse()
+    expect(await rowsOf('twice')).toBe(0)
+    await db.advance(3 * 3_600_000)
+    await harness.read('room-events', 'twice', { items: sound('twice') })
+    await db.advance(3 * 3_600_000)
+    const before = await verdicts('twice')
+    await db.store.forgetRoom(me, app, 'twice')
+    expect(await verdicts('twice')).toEqual(before)
+    await db.keepHouse()
+    await db.keepHouse()
+    expect(await rowsOf('twice')).toBe(0)
+    expect(await verdicts('twice')).toEqual(before)
+  })
+})
+
 describe('a room whose log nobody could read', () => {
   it('keeps what else was read of it when it is forgotten, for as long as classrooms are kept', async () => {
     await db.rows('truncate ingest.progress')
