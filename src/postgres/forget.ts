@@ -135,6 +135,9 @@ function withSeries({ stream, series }: Values, mask: Mask, { ofUsers }: Kinds):
 /** What is kept raw before what is derived of it: a replay beside it makes nobody known again (`lockLogs`). */
 const holdings = [...tables.flatMap(holdingOf), ...others]
 
+/** Who began before the tables were masked may have read in them what is looked for next: its commit is waited for. */
+const untilStored = `select pg_advisory_xact_lock(hashtextextended('penstock forgotten of ' || $1, 0))`
+
 /** Takes people out of what is stored. */
 export class Forgetting {
   readonly #pool: pg.Pool
@@ -186,6 +189,7 @@ export class Forgetting {
   async #sweep(person: Person, mask: Mask, how: 'look' | 'write'): Promise<Found> {
     const found: Record<string, number> = {}
     for (const holding of holdings) {
+      if (how === 'write' && holding === others[0]) await this.#query(untilStored, [person.app])
       if (person.kind === 'room' && !holding.ofRoom) continue
       const rows = await this.#sweepTable(holding, person, mask, how)
       if (rows > 0) found[holding.table] = rows

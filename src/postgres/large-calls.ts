@@ -30,6 +30,13 @@ const lock = `
   select pg_try_advisory_xact_lock(hashtextextended('penstock summary of ' || $1 || ' ' || $2, 0)) as taken,
          (select count(*) from ingest.forgotten f where f.app_id = $1) as forgotten`
 
+/** Whoever was masked since it was begun is read once more: a summary takes longer than people take to be forgotten. */
+const persons = `
+  update analytics.call_summary t set persons = coalesce((
+    select array_agg(distinct coalesce(s.uid, s.sid)) from analytics.call_session s
+    where s.app_id = t.app_id and s.call_id = t.call_id), '{}')
+  where t.app_id = $1 and t.call_id = $2`
+
 const done = 'delete from ingest.summary_due where app_id = $1 and call_id = $2 and times = $3'
 
 /**
@@ -69,6 +76,7 @@ async function sumUpWith(
     await client.query(longer('select analytics.summarize($1, array[$2])', [app, call]))
     // Who was forgotten while the stays were read must not be named by the summary.
     await client.query('select ingest.hold_forgotten($1, $2)', [app, rows[0]!.forgotten])
+    await client.query(persons, [app, call])
     await client.query(done, [app, call, times])
   } finally {
     signal?.removeEventListener('abort', leave)

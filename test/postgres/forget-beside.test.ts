@@ -109,6 +109,44 @@ describe('someone who is forgotten while others write', () => {
     expect(await messages('r3')).toEqual([{ user_uuid: masked, message: '' }])
   })
 
+  it('is not named by a call that is summed up meanwhile', async () => {
+    const { db } = harness
+    await db.rows(`insert into analytics.call (app_id, call_id, created_at) values ($1, 'summed', now())`, [
+      app,
+    ])
+    await db.rows(
+      `insert into analytics.call_session (app_id, call_id, sid, uid) values ($1, 'summed', 's', '4711000')`,
+      [app],
+    )
+    const other = await session(db.url)
+    // Whoever stores the last of a call once it is known who is forgotten, and before all is masked.
+    const begin = async () => {
+      const known = await db.value('select count(*) from ingest.forgotten where app_id = $1', [app])
+      await other.query('begin')
+      await other.query('select ingest.hold_forgotten($1, $2)', [app, known])
+      await other.query(`select analytics.summarize_tried($1, array['summed'])`, [app])
+    }
+    const pool = new Proxy(db.pool, {
+      get: (target, name) => {
+        if (name !== 'query') return Reflect.get(target, name).bind(target)
+        return async (what: { text: string }) => {
+          const result = await target.query(what)
+          if (what.text.includes('remember_forgotten')) await begin()
+          return result
+        }
+      },
+    })
+    const person = { app, kind: 'uid', id: '4711000' } as const
+    let isOver = false
+    const done = new Forgetting(pool, keeping, Object.values(streams)).forget(person).finally(() => {
+      isOver = true
+    })
+    await untilWaiting(1, () => isOver)
+    await other.query('commit')
+    await done
+    expect(await db.rows('select persons from analytics.call_summary')).toEqual([{ persons: [masked] }])
+  })
+
   it('is found again in rows that have moved', async () => {
     await said('r4', 'moved')
     const other = await session(harness.db.url)

@@ -157,6 +157,17 @@ describe('summing up a large call', () => {
     expect(await summary()).toBe(7)
   })
 
+  it('names nobody who was masked while it was reckoned', async () => {
+    await summingUp(`
+      update analytics.call_summary set persons = '{u1,u2}';
+      update analytics.call_session set uid = 'forgotten-0123456789abcdef' where uid = 'u1';`)
+    await db.keepHouse()
+    expect(await db.value('select persons from analytics.call_summary')).toEqual([
+      'forgotten-0123456789abcdef',
+      'u2',
+    ])
+  })
+
   it('is given up at once when the daemon ends, and done by the next run', async () => {
     await summingUp(`
       perform set_config('lock_timeout', '0', true);
