@@ -138,6 +138,12 @@ const holdings = [...tables.flatMap(holdingOf), ...others]
 /** Who began before the tables were masked may have read in them what is looked for next: its commit is waited for. */
 const untilStored = `select pg_advisory_xact_lock(hashtextextended('penstock forgotten of ' || $1, 0))`
 
+/** Who came on a day is kept as hashes without a key, also when the classes of the day are emptied: one can be tried. */
+const rehashed = `
+  update ingest.day_attendance k
+  set students = array_replace(k.students, hashtextextended($2::text, 0), hashtextextended($3::text, 0))
+  where k.app_id = $1 and hashtextextended($2::text, 0) = any (k.students)`
+
 /** Takes people out of what is stored. */
 export class Forgetting {
   readonly #pool: pg.Pool
@@ -174,6 +180,8 @@ export class Forgetting {
     ])
     const mask = new Mask(person.app, this.#keeping, await forgottenOf(this.#pool, person.app))
     const changed = await this.#sweep(person, mask, 'write')
+    if (person.kind === 'user')
+      await this.#query(rehashed, [person.app, encodeText(person.id), mask.id(person.id, 'user', true)])
     await this.#query(
       `update ingest.forgotten f set rows = (
          select coalesce(jsonb_object_agg(name, n), '{}') from (

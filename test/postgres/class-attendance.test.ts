@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { Forgetting } from '../../src/postgres/forget.ts'
+import { streams } from '../../src/streams/index.ts'
 import { openStore, session, type TestStore } from './harness.ts'
 
 let db: TestStore
@@ -167,6 +169,21 @@ it('what is kept of a day stays when its classes are emptied, which is no change
   expect(await emptied()).toEqual([{ room_uuid: 'art' }, { room_uuid: 'maths' }])
   await db.keepHouse()
   expect([await days(), await weeks(), await kept()]).toEqual([expectedDays, expectedWeeks, 3])
+})
+
+it('whoever is forgotten cannot be looked for in what is kept, and counts as before', async () => {
+  await db.keepHouse()
+  await db.setTime('2027-03-11T12:00:00Z')
+  await db.keepHouse()
+  const forgetting = new Forgetting(db.pool, { chat: 'on', names: 'on' }, Object.values(streams))
+  await forgetting.forget({ app: 'school', kind: 'user', id: 'ann' })
+  const hashes = (who: string) =>
+    db.value(
+      'select count(*)::int from ingest.day_attendance where hashtextextended($1, 0) = any (students)',
+      [who],
+    )
+  expect([await hashes('ann'), await hashes('bob')]).toEqual([0, 1])
+  expect((await days())[0]).toEqual(expectedDays[0])
 })
 
 it('a day on which something changed is reckoned before its classes are emptied', async () => {
