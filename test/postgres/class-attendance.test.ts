@@ -171,6 +171,22 @@ it('what is kept of a day stays when its classes are emptied, which is no change
   expect([await days(), await weeks(), await kept()]).toEqual([expectedDays, expectedWeeks, 3])
 })
 
+it('what is kept of a day stays when only some of its classes are emptied, whatever changes of the others', async () => {
+  await db.keepHouse()
+  // 400 days after the first class, and before that is true of the second.
+  await db.setTime('2027-03-09T11:00:00Z')
+  await db.keepHouse()
+  expect(await emptied()).toEqual([{ room_uuid: 'maths' }])
+  await db.rows(
+    `update classroom.attendance set user_uuid = 'forgotten' where user_uuid = 'ann' and room_uuid = 'art'`,
+  )
+  expect((await days())[0]).toEqual(expectedDays[0])
+  await db.setTime('2027-03-11T12:00:00Z')
+  await db.keepHouse()
+  expect((await emptied()).length).toBe(2)
+  expect((await days())[0]).toEqual(expectedDays[0])
+})
+
 it('whoever is forgotten cannot be looked for in what is kept, and counts as before', async () => {
   await db.keepHouse()
   await db.setTime('2027-03-11T12:00:00Z')

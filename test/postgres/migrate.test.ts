@@ -25,6 +25,7 @@ const names = [
   '0009-large-calls',
   '0010-users-between',
   '0011-names-of-teachers',
+  '0012-kept-days',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
