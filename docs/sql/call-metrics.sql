@@ -40,6 +40,11 @@ with
       where not exists (select from analytics.values_of(t.gaps, t.value, t.extra) o
                         where o.second = n.second and o.value = n.value and o.extra is not distinct from n.extra))::int end)
   ),
+  refilled as (
+    update analytics.call c set emptied_at = null
+    where c.app_id = :app and c.call_id = :series and c.emptied_at is not null and exists (select from moved)
+    returning 1
+  ),
   repaired as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
     from moved m

@@ -48,6 +48,11 @@ with
         coalesce(excluded.extra, t.extra))
     returning (xmax = 0) as fresh
   ),
+  refilled as (
+    update analytics.call c set emptied_at = null
+    where c.app_id = :app and c.call_id = :series and c.emptied_at is not null and exists (select from moved)
+    returning 1
+  ),
   repaired as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
     from moved m

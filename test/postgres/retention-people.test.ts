@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeJson, writeJson } from '../../src/postgres/encode.ts'
 import { classroomTables, room } from '../../src/tables/classroom.ts'
-import { commitNext, iso } from './analytics.ts'
+import { commitNext, iso, itemPage, openItems, session, work } from './analytics.ts'
 import { app, listPage, me, rowSet, start, type TestStore } from './harness.ts'
 import { lesson, openReplayHarness, pollItems, quizItems, type ReplayHarness } from './replay-harness.ts'
 
@@ -222,5 +222,25 @@ describe('a call that is as old as calls are kept', () => {
     expect(await db.rows('select call_id, cname, extra from analytics.call')).toEqual([
       { call_id: 'c1', cname: 'r', extra: null },
     ])
+  })
+
+  it('goes once more when it was read only after it had gone', async () => {
+    const old = -500 * 86_400
+    const call = { call_id: 'late', cname: 'r', finished: true, extra: null }
+    await commitNext(db, 'calls', '', {
+      rows: { 'analytics.call': [{ ...call, created_at: iso(old), destroyed_at: iso(old + 60) }] },
+      work: [work('late', { from: old, to: old + 60 })],
+    })
+    await db.keepHouse()
+    const [item] = await openItems(db)
+    const stay = session('late', 's', { joined_at: iso(old), left_at: iso(old + 60) })
+    await db.store.commitItem(itemPage(item!, { rows: rowSet({ 'analytics.call_session': [stay] }) }))
+    const kept = () =>
+      db.rows(
+        'select uid from analytics.call_session union all select persons[1] from analytics.call_summary',
+      )
+    expect(await kept()).toEqual([{ uid: '1' }, { uid: '1' }])
+    await db.keepHouse()
+    expect(await kept()).toEqual([])
   })
 })

@@ -54,6 +54,14 @@ const repaired = `
     returning 1
   )`
 
+/** What retention took of the call before is there again, and is taken again. */
+const refilled = `
+  refilled as (
+    update analytics.call c set emptied_at = null
+    where c.app_id = :app and c.call_id = :series and c.emptied_at is not null and exists (select from moved)
+    returning 1
+  )`
+
 /** The item as it was read, and still ours: what a slice of a page needs before its last one moves the item. */
 const held = `
   moved as (
@@ -75,7 +83,16 @@ export interface ItemStatements {
 export function itemStatements(name: string, writes: readonly Table[]): ItemStatements {
   const stores = writes.map(table => (table === sessionSeries ? storedSamples : storeOfApp(table)))
   const end = verdict(writes, { diverged: '0', verified: 'true' })
-  const pieces = [fence('apart'), advanced, ...stores, repaired, worked(`'live'`), rejected, settled]
+  const pieces = [
+    fence('apart'),
+    advanced,
+    ...stores,
+    refilled,
+    repaired,
+    worked(`'live'`),
+    rejected,
+    settled,
+  ]
   const whole = statement(name, `with ${pieces.join(',')} ${end}`)
   if (!writes.includes(sessionSeries)) return { whole }
   const slice = [fence('apart'), held, ...stores, none]
