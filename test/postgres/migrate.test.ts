@@ -26,6 +26,7 @@ const names = [
   '0010-users-between',
   '0011-names-of-teachers',
   '0012-kept-days',
+  '0013-roles-once-told',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

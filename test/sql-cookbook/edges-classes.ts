@@ -157,12 +157,22 @@ export const roles: Edge = {
     insert into classroom.room (app_id, room_uuid, incarnation, last_event_at) values ('roles', 'hall', 1, '2026-01-05');
     insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, user_name, role, action, at)
     select 'roles', 'hall', 1, r.n, 0, r.n, r.n, r.role, 'enter', '2026-01-05'
-    from unnest(array[${roleNames.map(name => `'${name}'`).join(', ')}, null]) with ordinality r(role, n)`,
+    from unnest(array[${roleNames.map(name => `'${name}'`).join(', ')}, null]) with ordinality r(role, n);
+    insert into classroom.room (app_id, room_uuid, incarnation, last_event_at) values ('roles told once', 'hall', 1, '2026-01-05');
+    insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, user_name, role, action, at)
+    select 'roles told once', 'hall', 1, r.n, 0, r.who, r.who, r.role, r.action, '2026-01-05'
+    from (values (1, 'tom', '1', 'enter'), (2, 'ann', '2', 'enter'), (3, 'tom', null, 'leave'), (4, 'ann', '', 'leave'),
+                 (5, 'eve', null, 'leave')) r(n, who, role, action)`,
   cases: [
     {
       name: 'are read whatever their letters and blanks, and those that nobody knows are counted',
       query: `select students, unknown_roles, cardinality(string_to_array(teachers, ', ')) from classroom.class where app_id = 'roles'`,
       expected: [[6, 4, 5]],
+    },
+    {
+      name: 'hold when whoever leaves is told without one',
+      query: `select students, unknown_roles, teachers from classroom.class where app_id = 'roles told once'`,
+      expected: [[2, 1, 'tom']],
     },
   ],
   mutants: [
