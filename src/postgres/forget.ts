@@ -58,11 +58,13 @@ function holdingOf(table: Table): readonly Holding[] {
   if (columns.length === 0) return []
   const names = columns.map(([name]) => name)
   const room = ['room_uuid', 'cname'].find(name => names.includes(name))
+  const ofRoom = [...(room ? [`t.${room} = $2`] : []), ...('call_id' in table.columns ? [ofCalls] : [])]
   return [
     {
       table: table.name,
       columns: Object.fromEntries(columns.map(([name, { type }]) => [name, type])),
-      ofRoom: room ? `t.${room} = $2` : 'call_id' in table.columns ? ofCalls : undefined,
+      // A stay need not say in which channel it was.
+      ofRoom: ofRoom.length > 0 ? `(${ofRoom.join(' or ')})` : undefined,
       mask: (row, mask, everyone) => mask.row(table, row, everyone),
     },
   ]

@@ -265,4 +265,18 @@ describe('a room', () => {
     expect(await db.rows('select key from ingest.divergence')).toEqual([])
     expect((await harness.compare()).tally.rows()).toBe(0)
   })
+
+  it('is that of the calls in its channel, also where a stay does not say in which', async () => {
+    await db.rows(
+      `insert into analytics.call (app_id, call_id, cname, created_at) values ($1, 'ball', 'ball', now())`,
+      [app],
+    )
+    await db.rows(
+      `insert into analytics.call_session (app_id, call_id, sid, uid, cname)
+       values ($1, 'ball', 's1', '815001', 'ball'), ($1, 'ball', 's2', '815002', null)`,
+      [app],
+    )
+    await forgetting.forget({ app, kind: 'room', id: 'ball' })
+    expect(await told('81500')).toEqual([])
+  })
 })
