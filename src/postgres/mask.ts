@@ -109,7 +109,7 @@ export class Mask {
     const inClass = writes.some(({ within }) => within === 'room')
     const rejects = page.rejects.map(({ item, ...why }) => ({
       ...why,
-      item: this.#item((item ?? null) as Json, page.series ?? '', inClass),
+      item: this.#item((item ?? null) as Json, page.series ?? '', inClass, isOfRoom),
     }))
     return { ...page, rows: Object.fromEntries(rows), rejects }
   }
@@ -167,7 +167,7 @@ export class Mask {
     try {
       const item = readJson(text) as Json
       const before = writeJson(item)
-      const after = writeJson(this.#item(item, series, inClass))
+      const after = writeJson(this.#item(item, series, inClass, isOfRoom))
       return after === before ? body : Buffer.from(after)
     } catch {
       const isUnkept = inClass && (this.#keeping.chat === 'off' || this.#keeping.names === 'off')
@@ -177,10 +177,10 @@ export class Mask {
   }
 
   /** An item that was set aside, which may be a whole event or a page of them. */
-  #item(item: Json, series: string, inClass: boolean): Json {
-    if (Array.isArray(item)) return item.map(each => this.#item(each as Json, series, inClass))
+  #item(item: Json, series: string, inClass: boolean, isOfRoom = false): Json {
+    if (Array.isArray(item)) return item.map(each => this.#item(each as Json, series, inClass, isOfRoom))
     const room = isObject(item) ? (item.roomUuid ?? series) : series
-    const place = { field: '', everyone: this.isForgottenRoom(room), inClass }
+    const place = { field: '', everyone: isOfRoom || this.isForgottenRoom(room), inClass }
     if (!isObject(item) || item.cmd !== chatCmd) return this.#value(item, place)
     const { data = null, ...record } = item
     const told = this.#value(data, { ...place, isChat: this.#isUnkeptChat(place) })

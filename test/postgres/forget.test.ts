@@ -279,4 +279,24 @@ describe('a room', () => {
     await forgetting.forget({ app, kind: 'room', id: 'ball' })
     expect(await told('81500')).toEqual([])
   })
+
+  it('is that of what could not be read of these calls, before and after', async () => {
+    await db.store.beginWindows(me, app, 'calls', [''], 0)
+    const call = { call_id: 'waltz', cname: 'dance', finished: true, extra: null }
+    await commitNext(db, 'calls', '', {
+      rows: { 'analytics.call': [{ ...call, created_at: iso(0), destroyed_at: iso(60) }] },
+      work: [work('waltz')],
+    })
+    const read = async (uid: string) => {
+      const items = await db.store.items(app, 'call-sessions', { after: 0, before: at(1e6) }, 10)
+      const item = items.find(({ key }) => key === 'waltz')!
+      const reject = { reason: 'wrong_type', detail: 'sid: Invalid input', item: { sid: 7, uid } } as const
+      await db.store.commitItem(itemPage(item, { rejects: [reject], again: -1 }))
+    }
+    await read('815003')
+    await forgetting.forget({ app, kind: 'room', id: 'dance' })
+    await read('815004')
+    expect(await db.value(`select count(*)::int from ingest.dead_letter where series = 'waltz'`)).toBe(2)
+    expect(await told('81500')).toEqual([])
+  })
 })
