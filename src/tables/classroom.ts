@@ -64,6 +64,9 @@ export const room = table(
       forgotten_at: optional.timestamp(
         'When the provider first answered that the room does not exist; null again once it serves the log',
       ),
+      unread: optional.json(
+        'Streams that had not been read to their end since its end, or its last sign of life, when the room_uuid was used again; null of the latest, and where there is none',
+      ),
       emptied_at: optional.timestamp('When retention took what happened in it; null until then'),
       emptied: optional.json(
         'By what it is judged since: how many events there were, how many only the feed had shown, whether its log had told its state, and what its recordings lacked',

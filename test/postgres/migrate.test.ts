@@ -27,6 +27,7 @@ const names = [
   '0011-names-of-teachers',
   '0012-kept-days',
   '0013-roles-once-told',
+  '0014-unread-former-rooms',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -3,6 +3,8 @@ import { rejectReasons } from '../../src/streams/page.ts'
 import { commitNext } from './analytics.ts'
 import {
   app,
+  event,
+  eventRows,
   hour,
   logPage,
   me,
@@ -95,6 +97,32 @@ async function feedReadUntil(iso: string): Promise<void> {
 const noon = (day: number) => new Date(Date.parse(start) + (4 + 24 * day) * hour).toISOString()
 const others = roomStreams.filter(stream => stream !== 'recordings')
 const everything = ['app-events', ...roomStreams] as const
+
+describe('a class whose room is used again', () => {
+  it('stays incomplete by what was not read of it to its end, and by nothing else', async () => {
+    await held('again', 0, ['poll'])
+    await feedReadUntil(noon(1))
+    await db.setTime(noon(1))
+    const told = async () => {
+      const all = [await days('poll'), await days('popup-quiz'), await days('room-events')]
+      return all.map(each => (each as readonly unknown[])[0])
+    }
+    expect(await told()).toEqual(['0? unread', '0', '0'])
+    const { version } = (await db.store.progress(app, 'room-events', 'again'))!
+    const own = (Date.parse(noon(1)) - Date.parse(start)) / 60_000
+    const next = logPage('again', version, {
+      room: { kind: 'incarnation', incarnation: 2, opens: true },
+      rows: eventRows([event('again', 1, { own })], [roomRow('again', { first: own, last: own })]),
+      caughtUp: false,
+    })
+    expect(await db.store.commit(next)).toMatchObject({ outcome: 'committed' })
+    expect(await db.rows('select incarnation, unread from classroom.room order by 1')).toEqual([
+      { incarnation: 1, unread: ['poll'] },
+      { incarnation: 2, unread: null },
+    ])
+    expect(await told()).toEqual(['0? unread', '0', '0'])
+  })
+})
 
 describe('the recordings of a class', () => {
   const told = () =>

@@ -210,11 +210,16 @@ const holes = `
 
 /**
  * Another room under the same roomUuid: the former one ends here and can no longer be read, and every other stream
- * starts over.
+ * starts over. What was not read of it to its end is noted, since its series tell of the next room from here on.
  */
 const opening = `
   gone as (
-    update classroom.room r set valid_to = coalesce((select min(e.at) from event e), ingest.clock())
+    update classroom.room r
+    set valid_to = coalesce((select min(e.at) from event e), ingest.clock()),
+        unread = (
+          select jsonb_agg(p.stream order by p.stream) from ingest.progress p
+          where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[])
+            and not coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at, r.first_seen_at), false))
     where r.app_id = :app and r.room_uuid = :series and r.incarnation < :incarnation::int and r.valid_to is null
       and :opens::boolean and exists (select from moved)
     returning r.incarnation
