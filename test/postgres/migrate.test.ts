@@ -28,6 +28,7 @@ const names = [
   '0012-kept-days',
   '0013-roles-once-told',
   '0014-unread-former-rooms',
+  '0015-roles-of-writers',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -162,7 +162,11 @@ export const roles: Edge = {
     insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, user_name, role, action, at)
     select 'roles told once', 'hall', 1, r.n, 0, r.who, r.who, r.role, r.action, '2026-01-05'
     from (values (1, 'tom', '1', 'enter'), (2, 'ann', '2', 'enter'), (3, 'tom', null, 'leave'), (4, 'ann', '', 'leave'),
-                 (5, 'eve', null, 'leave')) r(n, who, role, action)`,
+                 (5, 'eve', null, 'leave')) r(n, who, role, action);
+    update classroom.room set started_at = '2026-01-05 10:00', ended_at = '2026-01-05 11:00' where app_id = 'roles told once';
+    insert into classroom.chat_message (app_id, room_uuid, incarnation, sequence, user_uuid, role, message, at)
+    values ('roles told once', 'hall', 1, 6, 'tom', null, 'Good morning', '2026-01-05 10:10'),
+           ('roles told once', 'hall', 1, 7, 'ann', '', 'Good morning', '2026-01-05 10:40')`,
   cases: [
     {
       name: 'are read whatever their letters and blanks, and those that nobody knows are counted',
@@ -173,6 +177,11 @@ export const roles: Edge = {
       name: 'hold when whoever leaves is told without one',
       query: `select students, unknown_roles, teachers from classroom.class where app_id = 'roles told once'`,
       expected: [[2, 1, 'tom']],
+    },
+    {
+      name: 'hold for what somebody writes who is told without one',
+      query: `select acts_first_half, acts_second_half from classroom.attention where app_id = 'roles told once'`,
+      expected: [[0, 1]],
     },
   ],
   mutants: [
