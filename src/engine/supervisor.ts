@@ -219,7 +219,11 @@ export class Engine {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
         if (this.#running.get(app.id)?.drained === drained) this.#running.delete(app.id)
       })
-      .finally(() => this.#alive.delete(ended))
+      .finally(() => {
+        this.#alive.delete(ended)
+        // What it told last would stand for ever, and its deadlines would pass.
+        if (!this.#running.has(app.id)) this.#context.meter.left(app.id)
+      })
     this.#alive.set(ended, fence.shard)
     this.#running.set(app.id, { drained, controller, ended, epoch: fence.epoch })
   }

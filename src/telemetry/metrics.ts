@@ -174,10 +174,15 @@ export class PrometheusMeter implements Meter {
     this.#outages.clear()
   }
 
+  /** Nothing is told any more of how the app goes: it is drained elsewhere, otherwise, or not at all. */
+  left(app: string): void {
+    for (const told of [this.#fleet, this.#outages, this.#quality]) told.forget(app)
+  }
+
   /** The apps of the configuration from now on; nothing is told any more of how others go. */
   follow(apps: readonly string[], others: readonly string[]): void {
     this.#apps.know(apps)
-    for (const app of others) for (const told of [this.#fleet, this.#outages, this.#quality]) told.forget(app)
+    for (const app of others) this.left(app)
   }
 
   /** How trying to take over a changed configuration ended. */

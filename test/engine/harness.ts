@@ -138,6 +138,7 @@ function fakeMeter(counts: Counts): Meter {
     debit: group => counts.debits.push(group),
     schedule: () => {},
     owned: () => {},
+    left: () => {},
     backlog: (_labels, state) => counts.backlog.push(state),
     budget: () => {},
     lossAhead: () => {},

@@ -42,6 +42,8 @@ export interface Meter {
     state: { readonly series: number; readonly lateBy: number },
   ) => void
   readonly owned: (shards: number) => void
+  /** This process drains the app no more, or begins with it anew. */
+  readonly left: (app: string) => void
   readonly backlog: (labels: StreamLabels, state: BacklogReading) => void
   /** How the longest window of a limit group is spent, by whoever shares the budget. */
   readonly budget: (scope: string, group: string, reading: BudgetReading) => void
