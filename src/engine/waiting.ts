@@ -129,6 +129,8 @@ const LATE_MS = 60_000
 export async function runOnSchedule(schedule: Schedule, job: () => Promise<void>): Promise<void> {
   const { moments, clock, log, signal } = schedule
   for (let last = clock.now(); !signal.aborted; ) {
+    // A clock that was ahead and is set right would have nothing run until it is there again.
+    if (last > clock.now() + LATE_MS) last = clock.now()
     const next = moments.next(Math.max(last, clock.now() - LATE_MS))
     await clock.sleep(Math.min(Math.max(0, next - clock.now()), LONGEST_NAP_MS), signal)
     if (signal.aborted) break

@@ -68,6 +68,24 @@ it('a machine that slept for two days runs the job once', async () => {
   await stop()
 })
 
+it('a clock that was ahead and is set right keeps no run waiting until it is there again', async () => {
+  const { clock, runs, stop } = schedule('*/5 * * * *')
+  await clock.advance(6 * 60_000)
+  clock.jump(-30 * 86_400_000)
+  await clock.advance(20 * 60_000)
+  expect(runs).toEqual(['08:05:00', '08:10:00', '08:15:00', '08:20:00', '08:25:00'])
+  await stop()
+})
+
+it('a clock that is set back a little across a moment runs the job once for it', async () => {
+  const { clock, runs, stop } = schedule('*/5 * * * *')
+  await clock.advance(5 * 60_000)
+  clock.jump(-10_000)
+  await clock.advance(60_000)
+  expect(runs).toEqual(['08:05:00'])
+  await stop()
+})
+
 it('a run that fails is said, and the next one runs', async () => {
   const { clock, runs, said, stop } = schedule('* * * * *', () => Promise.reject(new Error('no database')))
   await clock.advance(2 * 60_000)
