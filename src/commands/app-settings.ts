@@ -118,6 +118,11 @@ export function playerLimits({ provider }: Config, app: AppConfig): Limits {
   return Object.fromEntries(playerGroups.map(group => [group, limitOf(group)]))
 }
 
+/** How long a stream of the whole app is left alone on purpose, seconds. */
+export function restOf(app: AppSettings, stream: string): number {
+  return Math.max(pauseOf(app, stream), (app.streams[stream]?.idleEvery ?? 0) / 1_000)
+}
+
 /** The longest time between two moments of a stream, seconds; 0 where it is asked at intervals. */
 export function pauseOf({ streams, windows }: AppSettings, stream: string): number {
   const { moments, activeEvery } = streams[stream] ?? {}

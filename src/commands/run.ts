@@ -19,7 +19,7 @@ import { createPage } from '../telemetry/page/page.ts'
 import type { ProcessStatus } from '../telemetry/process-status.ts'
 import { startServer } from '../telemetry/server.ts'
 import { createStatus, type Status, watchVerdict } from '../telemetry/status.ts'
-import { pauseOf } from './app-settings.ts'
+import { restOf } from './app-settings.ts'
 import { CommandError, type Ending, hasTerminal, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
 import { followFile, type Reloading, sightingOf, type Trigger, takeOver } from './reload.ts'
@@ -111,7 +111,7 @@ export class Daemon {
       ...{ clock: parts.clock, log, own: () => this.#own() },
       pauseOf: (id, stream) => {
         const app = parts.current.app(id)
-        return app && pauseOf(app, stream)
+        return app && restOf(app, stream)
       },
       read: () => readStatus(parts.readings),
     })

@@ -5,7 +5,7 @@ import type { StoreStatus } from '../engine/ports.ts'
 import { readStatus } from '../postgres/status.ts'
 import { type Facts, judge, type PauseOf, type Verdict } from '../telemetry/verdict.ts'
 import { duration } from '../telemetry/wording.ts'
-import { appSettings, createFollowing, pauseOf } from './app-settings.ts'
+import { appSettings, createFollowing, restOf } from './app-settings.ts'
 import { exitFailed, Told, untilToldToStop } from './cli/exit.ts'
 import { bar, countText, isColourful, paint, printLines, textTable } from './cli/output.ts'
 import { addressOf, ask } from './healthcheck.ts'
@@ -64,7 +64,7 @@ function pausesOf(config: Config): PauseOf {
   const known = new Map(config.apps.map(app => [app.id, appSettings(config, app, following)]))
   return (id, stream) => {
     const app = known.get(id)
-    return app && pauseOf(app, stream)
+    return app && restOf(app, stream)
   }
 }
 

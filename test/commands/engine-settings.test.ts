@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { restOf } from '../../src/commands/app-settings.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { clientApps } from '../../src/commands/wiring/client.ts'
 import { qualityAsked } from '../../src/commands/wiring/parts.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { appEvents } from '../../src/provider/classroom/index.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
+import { judge } from '../../src/telemetry/verdict.ts'
 import { substreamNames, windowStreamNames } from '../support/streams.ts'
 
 async function settingsOf(text: string) {
@@ -253,6 +255,27 @@ describe('what the engine is told of cloud players', () => {
     const players = { ...config.provider.players!, deadline: 90_000 }
     expect(engineSettings({ ...config, provider: { ...config.provider, players } }).deadline).toBe(90_000)
   })
+})
+
+it('players that are listed every quarter of an hour are not called silent in between', async () => {
+  const { settings } = await settingsOf(`
+provider: { players: { url: https://z.example } }
+apps: [{ id: a, region: ap, plan: premium, rest: { key: k, secret: s }, streams: { cloud-players: { every: 15m } } }]
+`)
+  const [app] = settings.apps
+  const verdictAfter = (minutes: number) => {
+    const streams = [
+      {
+        ...{ app: 'a', stream: 'cloud-players', open: 1, closed: 0, backlog: 0, oldestSeconds: 0 },
+        lastCommit: '2026-03-02T05:00:00Z',
+      },
+    ]
+    const at = new Date(Date.parse('2026-03-02T05:00:00Z') + minutes * 60_000).toISOString()
+    const owners = [{ owner: 'other/8/y', shards: 64, expiresAt: at }]
+    const told = { at, databaseAwaySince: null, streams, owners }
+    return judge(told, (_, stream) => restOf(app!, stream)).state
+  }
+  expect([verdictAfter(14), verdictAfter(21)]).toEqual(['well', 'behind'])
 })
 
 describe('an app in several regions', () => {
