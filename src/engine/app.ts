@@ -144,7 +144,8 @@ export class RunningApp {
     if (stream.kind === 'substream') {
       const settings = app.details[stream.name]
       if (!settings) return []
-      return [new ItemSource({ context: this.#context, stream, rules, availableData, shortage, settings })]
+      const own = { stream, rules, availableData, answered, shortage, settings }
+      return [new ItemSource({ context: this.#context, ...own })]
     }
     // A stream that is off has its series closed, so that nothing waits for their backlog.
     const settings = app.windows[stream.name] ?? switchedOff

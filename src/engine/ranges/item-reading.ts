@@ -3,7 +3,7 @@ import { requestLine } from '../../provider/operation.ts'
 import type { SubstreamPage, SubstreamResult, WorkItem } from '../../streams/page.ts'
 import type { Substream } from '../../streams/stream.ts'
 import { LARGE_ANSWER } from '../admission/load.ts'
-import { questionPause } from '../admission/retry-rules.ts'
+import { mayBeOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import type { PageContext, Task } from '../context.ts'
 import { reportFailure } from '../failures.ts'
 import { poll } from '../poll-page.ts'
@@ -17,6 +17,7 @@ import {
 } from '../ports.ts'
 import type { GroupContext, PendingRequest } from './group-scheduler.ts'
 import type { RangeRules } from './range-rules.ts'
+import { type FailedAsGroup, noteFailedAsGroup } from './window-series.ts'
 
 export interface ItemContext {
   readonly context: GroupContext
@@ -24,6 +25,8 @@ export interface ItemContext {
   readonly rules: RangeRules
   /** How far back details are served, seconds. */
   readonly availableData: number
+  /** Questions of its limit group that were answered since this process began. */
+  readonly answered: { count: number }
 }
 
 /** What a failure says of an item that expires with it; of the others it only expired. */
@@ -36,6 +39,9 @@ const losses: Readonly<Partial<Record<FailureKind, ItemLoss>>> = {
 /** An answer that was served but not understood in whole is met like one that was not understood at all. */
 const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
 
+/** So many items are remembered that failed as the whole group may: of those that expired nobody hears again. */
+const MOST_FAILING = 1_000
+
 /** Pages of one item at most. */
 const MOST_PAGES = 10_000
 
@@ -45,6 +51,8 @@ export class ItemReader {
   readonly #context: GroupContext
   readonly #labels: StreamLabels
   readonly #weights = createWeights()
+  /** Of items that failed as the whole group may. */
+  readonly #failing = new Map<string, FailedAsGroup>()
 
   constructor(source: ItemContext) {
     this.#source = source
@@ -82,6 +90,8 @@ export class ItemReader {
       if (stored.outcome === 'fenced') return this.#context.onFenced()
       if (stored.outcome !== 'committed') return
       health.worked()
+      this.#source.answered.count += 1
+      this.#failing.delete(keyOf(item))
       if (stream.several && fill !== undefined) this.#weights.learn(stream.several.count(item), fill)
       if (pageResult.work.length > 0) this.#context.onWork()
       if (pageResult.reading === 'whole') return
@@ -149,7 +159,8 @@ export class ItemReader {
     await reportFailure({ ...this.#context, stream, series: item.key }, smaller ? told : failure)
     if (smaller) return this.#replace(item, smaller)
     // Nothing is given up before it cannot be had: who refuses it now may serve it later.
-    await store.deferItem(fence, app.id, item, this.#pauseOf(item, failure), losses[kind])
+    const pause = this.#failsAlone(item, failure) ?? this.#pauseOf(item, failure)
+    await store.deferItem(fence, app.id, item, pause, losses[kind])
   }
 
   /**
@@ -175,11 +186,30 @@ export class ItemReader {
     return questionPause(failure, failures + 1, { available: availableData, chance: random.next() })
   }
 
+  /** How long one waits that fails as the whole group may, though others are answered, ms; undefined where that is not known. */
+  #failsAlone(item: OpenItem, failure: Failure): number | undefined {
+    if (!mayBeOfTheQuestion(failure.kind)) return undefined
+    const { availableData, answered } = this.#source
+    const { random } = this.#context
+    const known = this.#failing.get(keyOf(item)) ?? { answersBefore: undefined, failedAlone: 0 }
+    this.#failing.set(keyOf(item), known)
+    if (this.#failing.size > MOST_FAILING) this.#failing.delete(this.#failing.keys().next().value!)
+    if (!noteFailedAsGroup(known, answered.count)) return undefined
+    // What failed in outages before makes no first failure of the question late.
+    const row = known.failedAlone - 1
+    return questionPause(failure, row, { available: availableData, chance: random.next(), alone: true })
+  }
+
   async #replace(item: OpenItem, smaller: readonly WorkItem[]): Promise<void> {
     const { app, store } = this.#context
     await store.splitItem(this.#context.fence(), app.id, item, smaller)
     this.#context.onWork()
   }
+}
+
+/** By which an item is told from the others of its stream. */
+export function keyOf({ key, part }: OpenItem): string {
+  return `${key}\n${part}`
 }
 
 interface ItemTimes {

@@ -6,7 +6,7 @@ import type { ItemBounds, OpenItem, StreamLabels } from '../ports.ts'
 import type { SubstreamSettings } from '../settings.ts'
 import { Expiry } from './expiry.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
-import { type ItemContext, ItemReader } from './item-reading.ts'
+import { type ItemContext, ItemReader, keyOf } from './item-reading.ts'
 import { PutOff } from './put-off.ts'
 import type { Shortage } from './shortage.ts'
 
@@ -167,8 +167,4 @@ export class ItemSource implements WorkSource {
       questionPause(unstored, item.failures + failures, { available: availableData, chance: random.next() }),
     )
   }
-}
-
-function keyOf({ key, part }: OpenItem): string {
-  return `${key}\n${part}`
 }

@@ -111,11 +111,14 @@ export function trustSeries(series: Iterable<SeriesState>, at: number): void {
   }
 }
 
+/** How often in a row a question failed as its whole group may, and what others were answered meanwhile. */
+export type FailedAsGroup = Pick<SeriesState, 'answersBefore' | 'failedAlone'>
+
 /**
  * It failed as the whole group may, which has had `answers` by now: whether it is known to fail by itself. In an outage
  * nobody is answered, so that no question is blamed for it.
  */
-export function noteFailedAsGroup(state: SeriesState, answers: number): boolean {
+export function noteFailedAsGroup(state: FailedAsGroup, answers: number): boolean {
   if (state.answersBefore !== undefined && answers > state.answersBefore) state.failedAlone += 1
   state.answersBefore = answers
   return state.failedAlone >= ALONE_TEACHES

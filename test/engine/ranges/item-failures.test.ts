@@ -118,6 +118,22 @@ describe('an item that cannot be had', () => {
     for (const [n, pause] of pauses.entries()) if (n > 0) expect(pause).toBeGreaterThan(pauses[n - 1]!)
   })
 
+  it('because of an error of the server, while the others are answered, is asked again ever later', async () => {
+    const { put, work, asked, store, clock } = makeHarness(({ call }) =>
+      call === 'broken' ? 'server_error' : { items: [] },
+    )
+    put('broken', 3 * 3_600)
+    for (let n = 0; n < 10; n++) {
+      put(`well ${n}`, 2 * 3_600)
+      await work()
+      await clock.advance(10 * minute)
+      store.undefer()
+    }
+    expect(asked.filter(({ call }) => call === 'broken').length).toBeGreaterThan(8)
+    expect(store.deferrals[0]).toBeLessThan(2 * minute)
+    expect(Math.max(...store.deferrals)).toBeGreaterThan(hour)
+  })
+
   it('for now is tried again later, and the others go on', async () => {
     let isDown = true
     const { put, work, asked, store } = makeHarness(({ call }) =>

@@ -66,6 +66,7 @@ export function makeHarness(
     stream: sessions,
     rules,
     availableData: limits.availableData,
+    answered: { count: 0 },
     settings: { every: 0, ...pace, concurrency: 2 },
     shortage: enough,
   })

@@ -42,6 +42,7 @@ function makeHarness() {
     ...{
       stream: callMetrics,
       availableData: range.availableData,
+      answered: { count: 0 },
       settings: { every: 0, concurrency: 1 },
       shortage: enough,
     },
