@@ -3,13 +3,20 @@ import type { PageOutcome, StreamLabels } from '../engine/ports.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import { type Family, families } from '../provider/operation.ts'
 import type { ProviderStatus, StreamReading } from './process-status.ts'
+import { isOfAnalytics } from './thresholds.ts'
 import { isFault } from './wording.ts'
 
 /** When something worked last, and since when it has failed; ms since the epoch. */
 interface Course<Why> {
   workedAt: number | null
-  failing: { readonly since: number; readonly why: Why } | null
+  failing: { readonly since: number; readonly last: number; readonly why: Why } | null
 }
+
+/**
+ * What has not failed for so long, ms, fails no more: where nothing was read since either, what failed is over, as the
+ * quizzes of a room are that is gone. Nothing that fails pauses for longer.
+ */
+const OVER_MS = { ofRooms: 7_200_000, ofAnalytics: 86_400_000 }
 
 /** Outcomes of a page that say nothing of the provider: a room that is gone, or another commit that came first. */
 const neutral: ReadonlySet<PageOutcome> = new Set(['gone', 'stale', 'fenced', 'unverified'])
@@ -41,7 +48,8 @@ export class Outages {
     return families.flatMap(family => {
       const course = this.#providers.get(app)?.get(family)
       if (!course) return []
-      const { workedAt, failing } = course
+      const { workedAt } = course
+      const failing = this.#stillFailing(course, family)
       return [
         {
           ...{ app, family, answeredAt: workedAt === null ? null : isoTime(workedAt) },
@@ -55,7 +63,8 @@ export class Outages {
   streamOf(app: string, stream: string): Pick<StreamReading, 'readAt' | 'failing'> | undefined {
     const course = this.#streams.get(app)?.get(stream)
     if (!course) return undefined
-    const { workedAt, failing } = course
+    const { workedAt } = course
+    const failing = this.#stillFailing(course, stream)
     return {
       readAt: workedAt === null ? null : isoTime(workedAt),
       failing: failing && { since: isoTime(failing.since), reason: failing.why.replaceAll('_', ' ') },
@@ -66,7 +75,12 @@ export class Outages {
   failing(ms: number): readonly string[] {
     const before = this.#clock.now() - ms
     return [...this.#providers, ...this.#streams].flatMap(([app, courses]) =>
-      courses.values().some(({ failing }) => failing && failing.since <= before) ? [app] : [],
+      courses.entries().some(([member, course]) => {
+        const failing = this.#stillFailing(course, member)
+        return failing && failing.since <= before
+      })
+        ? [app]
+        : [],
     )
   }
 
@@ -80,6 +94,11 @@ export class Outages {
     this.#streams.clear()
   }
 
+  #stillFailing<Why>({ failing }: Course<Why>, member: string): Course<Why>['failing'] {
+    const over = isOfAnalytics(member) ? OVER_MS.ofAnalytics : OVER_MS.ofRooms
+    return failing && this.#clock.now() - failing.last < over ? failing : null
+  }
+
   #note<Why>(of: Courses<Why>, app: string, member: string, why: Why | undefined): void {
     const now = this.#clock.now()
     const courses = of.get(app) ?? new Map<string, Course<Why>>()
@@ -87,7 +106,8 @@ export class Outages {
     const course = courses.get(member) ?? { workedAt: null, failing: null }
     courses.set(member, course)
     if (why === undefined) course.workedAt = now
-    course.failing = why === undefined ? null : { since: course.failing?.since ?? now, why }
+    const before = this.#stillFailing(course, member)
+    course.failing = why === undefined ? null : { since: before?.since ?? now, last: now, why }
   }
 }
 

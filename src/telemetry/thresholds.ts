@@ -18,8 +18,12 @@ export function allowedLag(stream: string): number {
 
 /** For how long nothing of a stream may be stored before its alert fires, seconds. */
 export function allowedSilence(stream: string): number {
-  const isPaced = /^(calls|call-.*|.*-insight|realtime-.*)$/.test(stream)
-  return isPaced ? thresholds.stall_analytics_seconds : thresholds.stall_seconds
+  return isOfAnalytics(stream) ? thresholds.stall_analytics_seconds : thresholds.stall_seconds
+}
+
+/** Whether it is a stream of call analytics, or the service: what is asked of them is paced by the budget of a day. */
+export function isOfAnalytics(name: string): boolean {
+  return /^(analytics|calls|call-.*|.*-insight|realtime-.*)$/.test(name)
 }
 
 /** How soon the backlog of a stream expires when its alert fires, seconds. */
