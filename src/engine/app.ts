@@ -10,7 +10,7 @@ import {
   type WindowStream,
 } from '../streams/stream.ts'
 import type { AppContext } from './context.ts'
-import type { ClockOffset } from './ports.ts'
+import type { ClockOffset, WantedRoom } from './ports.ts'
 import {
   type GroupContext,
   type GroupScheduler,
@@ -88,8 +88,8 @@ export class RunningApp {
   }
 
   /** Has a room read again that someone wants read from its beginning. */
-  reread(room: string, region: string | null): void {
-    this.#poller.reread(room, region)
+  reread(wanted: WantedRoom): void {
+    this.#poller.reread(wanted)
   }
 
   #startGroup(name: string, members: readonly BudgetedStream[]): readonly GroupScheduler[] {

@@ -242,7 +242,7 @@ export class Engine {
       if (this.#running.size === 0 || this.#health.state() === 'down') continue
       // What cannot be read now is looked for the next time.
       const marked = await store.wantedRooms().catch(() => [])
-      for (const { app, room, region } of marked) this.#running.get(app)?.drained.reread(room, region)
+      for (const wanted of marked) this.#running.get(wanted.app)?.drained.reread(wanted)
       if (clock.monotonic() >= this.#hoursKnownUntil) await this.#learnHours()
     }
   }

@@ -39,8 +39,10 @@ const list = statement(
 
 const wantedRooms = statement(
   'wanted_rooms',
-  `select distinct p.app_id as app, p.series, r.region from ingest.progress p ${lastRoom}
-   where p.wanted <> '{}' and p.backlog_from is null and p.closed_at is null`,
+  `select p.app_id as app, p.series, r.region, array_agg(p.stream order by p.stream) as streams
+   from ingest.progress p ${lastRoom}
+   where p.wanted <> '{}' and p.backlog_from is null and p.closed_at is null
+   group by p.app_id, p.series, r.region`,
 )
 
 /** From the first event of a room to its last, a day at most. Rooms are found by the day on which they began. */
@@ -233,9 +235,9 @@ export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
       }))
     },
     wantedRooms: async () => {
-      type Row = Pick<WantedRoom, 'app' | 'region'> & { series: string }
+      type Row = Omit<WantedRoom, 'room'> & { series: string }
       const rows = await query<Row>(pool, bind(wantedRooms, {}))
-      return rows.map(({ app, series, region }) => ({ app, room: decodeText(series), region }))
+      return rows.map(({ series, ...wanted }) => ({ ...wanted, room: decodeText(series) }))
     },
     busyHours: async apps => {
       const rows = await query<{ app: string; hours: readonly number[] }>(pool, bind(busy, { apps }))

@@ -157,7 +157,9 @@ describe('a letter that is not whole', () => {
     await letter('popup-quiz', 'maths', cut(), tooLarge)
     await letter('app-events', '', cut(), tooLarge)
     expect(await run()).toEqual({ ...none, asked: 1, gone: 1 })
-    expect(await harness.db.store.wantedRooms()).toEqual([{ app, room: 'maths', region: 'ap' }])
+    expect(await harness.db.store.wantedRooms()).toEqual([
+      { app, room: 'maths', region: 'ap', streams: ['popup-quiz'] },
+    ])
     expect(await run(), 'it is wanted already').toEqual({ ...none, asked: 1, gone: 1 })
     await harness.db.advance(5 * 60_000)
     await harness.read('popup-quiz', 'maths', { items: [] })

@@ -8,6 +8,7 @@ import type {
   PageCommit,
   Progress,
   Store,
+  WantedRoom,
   WindowCommit,
 } from '../../src/engine/ports.ts'
 import type { StreamName } from '../../src/streams/stream.ts'
@@ -76,7 +77,7 @@ export class FakeStore extends FakeRangeStore implements Store {
     return this.hours
   }
 
-  async wantedRooms() {
+  async wantedRooms(): Promise<readonly WantedRoom[]> {
     this.#called('wantedRooms')
     return []
   }

@@ -66,3 +66,22 @@ it('in which hours there were classes is read at the start, and every six hours'
   expect(reads()).toBe(2)
   await stop()
 })
+
+it('a room that someone wants read again, and that cannot be read, is asked ever later all the same', async () => {
+  const { clock, store, transport, stop } = startEngine()
+  transport.answers = ({ operation }) => (operation === 'roomEvents' ? 'malformed' : { items: [] })
+  store.wantedRooms = async () => [{ app: 'a1', room: 'r1', region: null, streams: ['room-events'] }]
+  for (let n = 0; n < 60; n++) await clock.advance(minute)
+  const asked = transport.of('roomEvents').length
+  expect(asked).toBeGreaterThan(5)
+  expect(asked).toBeLessThan(30)
+  await stop()
+})
+
+it('a room that is wanted by a stream which is off is not read for that by the others', async () => {
+  const { clock, store, transport, stop } = startEngine()
+  store.wantedRooms = async () => [{ app: 'a1', room: 'r1', region: null, streams: ['poll'] }]
+  for (let n = 0; n < 10; n++) await clock.advance(minute)
+  expect(transport.of('roomEvents')).toEqual([])
+  await stop()
+})

@@ -183,6 +183,8 @@ export interface WantedRoom {
   readonly room: string
   /** Where the room was found last, if anywhere. */
   readonly region: string | null
+  /** Those that have not read it from its beginning yet, also where they are off. */
+  readonly streams: readonly StreamName[]
 }
 
 export interface AppFacts {

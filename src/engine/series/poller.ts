@@ -4,7 +4,7 @@ import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
 import { contentionBackoff, faultBackoff } from '../admission/retry-rules.ts'
 import { hasMet } from '../failures.ts'
-import { StoreUnavailable } from '../ports.ts'
+import { StoreUnavailable, type WantedRoom } from '../ports.ts'
 import { createWakeup, type Wakeup } from '../waiting.ts'
 import { Discovery } from './discovery.ts'
 import { createFeedGaps, type FeedGaps } from './feed.ts'
@@ -291,11 +291,19 @@ export class Poller {
     if (waiting.length > 0) void this.#leaveWaiting(waiting)
   }
 
-  /** Has a room read again that someone wants read from its beginning, where it was found last if that is known. */
-  reread(room: string, region: string | null): void {
+  /**
+   * Has a room read again that someone wants read from its beginning, where it was found last if that is known. To be said
+   * until it is: what fails comes when it would anyway, and while the log does, the others wait for it.
+   */
+  reread({ room, region, streams }: WantedRoom): void {
     const { clock } = this.#context
-    const hint = { room, change: 'hole', at: clock.now(), streams: this.#rooms.streams } as const
-    for (const { stream } of this.#rooms.applyHint(hint, region ?? '')) this.#plan(stream, room, 0)
+    const isFailing = (stream: StreamName) => this.#schedules.get(stream)?.isFailing(room) ?? false
+    if (!this.#rooms.areFollowed || isFailing(this.#rooms.parent)) return
+    const wanted = this.#rooms.streams.filter(stream => streams.includes(stream) && !isFailing(stream))
+    if (wanted.length === 0) return
+    const hint = { room, change: 'hole', at: clock.now(), streams: wanted } as const
+    for (const { stream } of this.#rooms.applyHint(hint, region ?? ''))
+      if (wanted.includes(stream)) this.#plan(stream, room, 0)
   }
 
   /**

@@ -72,7 +72,7 @@ export class StreamSchedule {
    * passed, so that all who ask meanwhile are served together. After a failure the next try comes when it would anyway.
    */
   scheduleDebounced(series: string, gap: number): void {
-    if (this.#failures?.has(series)) return
+    if (this.isFailing(series)) return
     const now = this.#clock.monotonic()
     this.#debounced ??= new Map()
     const last = this.#debounced.get(series) ?? Number.NEGATIVE_INFINITY
@@ -151,6 +151,11 @@ export class StreamSchedule {
     const row = (this.#failures.get(series) ?? 0) + 1
     this.#failures.set(series, row)
     return row
+  }
+
+  /** Whether its last sync failed. */
+  isFailing(series: string): boolean {
+    return this.#failures?.has(series) ?? false
   }
 
   succeed(series: string): void {

@@ -153,7 +153,7 @@ describe('a room of an app in two regions', () => {
 
   it('that is to be read again is asked for where it was found last', async () => {
     const app = start()
-    app.poller.reread('algebra', 'eu')
+    app.poller.reread({ app: 'a1', room: 'algebra', region: 'eu', streams: ['room-events'] })
     await app.clock.advance(5 * second)
     expect(new Set(asked(app, 'roomEvents'))).toEqual(new Set(['eu']))
     await app.stop()
