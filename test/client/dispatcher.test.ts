@@ -46,6 +46,17 @@ describe('a request that the ledger counts', () => {
     })
   })
 
+  test('keeps its answer where the fence cannot be given back: the database may have gone away meanwhile', async () => {
+    harness.script.answer = () => ({ players: [] })
+    const lent = {
+      fence: { shard: 1, owner: 'somebody', epoch: 1 },
+      giveBack: () => Promise.reject(new StoreUnavailable(undefined)),
+    }
+    caller = new Dispatcher({ ...harness, fences: { acquire: async () => lent } })
+    const { body } = await outcomeOf(harness.clock, caller.send(sending(ledgered)))
+    expect(body).toEqual({ players: [] })
+  })
+
   test('waits for a limit that frees within its patience', async () => {
     harness.script.waits = [1_500, 20_000]
     await outcomeOf(harness.clock, caller.send(sending(ledgered)))
