@@ -64,6 +64,9 @@ const TROUBLE_MS = 300_000
 /** The estimate of the provider's clock moves by less than this, ms; data that were read move the oldest by more. */
 const clockNoise = 5_000
 
+/** Of what was spent when a budget was looked at so long ago, ms, nothing counts any more: nobody here asks of it since. */
+const DAY_MS = 86_400_000
+
 interface Spent extends BudgetReading {
   /** On the monotonic clock, ms. */
   readonly at: number
@@ -150,7 +153,7 @@ export class FleetGauges {
     const now = this.#clock.monotonic()
     return this.#budgets.groups.map(group => {
       const scopes = this.#budgets.of(group)
-      const used = Math.max(...scopes.map(each => each.used))
+      const used = Math.max(...scopes.map(each => (now - each.at < DAY_MS ? each.used : 0)))
       // Nobody counted since, so a budget that nothing is asked of looks quieter and quieter.
       const pace = Math.max(...scopes.map(({ pace, over, at }) => pace * (over / (over + now - at))))
       return { group, used, pace }

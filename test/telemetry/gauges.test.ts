@@ -71,6 +71,19 @@ describe('what is owed', () => {
   })
 })
 
+it('a budget that this process asks nothing of any more does not stay spent', async () => {
+  const { meter, clock } = setUp()
+  meter.budget('key:a', 'call-search', { used: 1, pace: 1, over: 3_600_000 })
+  const used = async () => {
+    const [line = ''] = samples(await meter.scrape(), 'penstock_budget_used_ratio')
+    return Number(line.split(' ').at(-1))
+  }
+  await clock.advance(20 * 3_600_000)
+  expect(await used()).toBe(1)
+  await clock.advance(4 * 3_600_000)
+  expect(await used()).toBe(0)
+})
+
 describe('call quality', () => {
   it('is the latest value of the whole project, with the age of its window', async () => {
     const { meter, clock } = setUp()
