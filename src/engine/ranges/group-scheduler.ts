@@ -103,13 +103,17 @@ export function startGroupScheduler(
     lookedAt = clock.monotonic()
     const found = await Promise.all(sources.map(source => source.find()))
     if (running.size >= places()) return LONGEST_NAP_MS
-    const requests = found.flatMap(each => each.requests)
+    const requests = found.flatMap(each => each.requests).map(calmed)
     const idle = Math.min(LONGEST_NAP_MS, ...found.map(({ again }) => again))
     if (requests.length === 0) return idle
-    const waits = await group.pacer.waits(requests.map(({ purpose }) => purpose))
+    const soon = now() + group.soon()
+    const waits = await group.pacer.waits(
+      requests.map(({ purpose }) => purpose),
+      requests.some(({ expiresAt }) => expiresAt <= soon),
+    )
     const held = context.admission.heldFor(group.limit.scope, group.name)
     if (held > 0) return Math.min(idle, held)
-    const ready = requests.filter(({ purpose }) => waits[purpose] === 0).map(calmed)
+    const ready = requests.filter(({ purpose }) => waits[purpose] === 0)
     const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
     const others = ready.filter(({ isBehindOthers }) => !isBehindOthers)
     const first = [begun, others].find(each => each.length > 0) ?? ready

@@ -13,8 +13,14 @@ import type { GroupLimit } from '../settings.ts'
 
 /** Spreads the budget of one limit group over its longest window. */
 export interface Pacer {
-  /** In how many ms a request for each purpose may be sent by who has `wanted` to ask for; 0 is now. Throws StoreUnavailable. */
-  readonly waits: (wanted?: readonly Purpose[]) => Promise<Readonly<Record<Purpose, number>>>
+  /**
+   * In how many ms a request for each purpose may be sent by who has `wanted` to ask for; 0 is now. `isUrgent`: some of it
+   * is about to expire. Throws StoreUnavailable.
+   */
+  readonly waits: (
+    wanted?: readonly Purpose[],
+    isUrgent?: boolean,
+  ) => Promise<Readonly<Record<Purpose, number>>>
   /** Requests a second that are left to the app when all that share the budget have something to ask for. */
   readonly share: () => number
   /** In how many seconds each series of all apps that share the budget can be asked once, when nothing was asked before. */
@@ -51,12 +57,28 @@ const SHORTEST_PACED = 3_600
 const noWaits = waitsOf(() => 0)
 const othersFirst = waitsOf(() => GRACE_MS)
 
-/** Whose turn it is among the apps that share a budget: of those that wait for it, the one that had least. */
+/** Where an app stands that has something to ask for, and until when, ms, it is waited for. */
+interface Stand extends Had {
+  readonly until: number
+  /** Some of it is about to expire. */
+  readonly isUrgent: boolean
+}
+
+/** What an app had of a budget: as one of the apps, and as so many series. */
+interface Had {
+  readonly asApp: number
+  readonly asSeries: number
+}
+
+/**
+ * Whose turn it is among the apps that share a budget: of those that wait for it, the one whose series had least, so that
+ * all series are asked as often. Whoever is about to lose something goes first, and of several the app that had least, so
+ * that one which asks for too much takes nothing from those that do not.
+ */
 interface Turns {
-  /** Where each app stands that has something to ask for, and until when, ms, it is waited for. */
-  readonly stands: Map<string, { stand: number; until: number }>
+  readonly stands: Map<string, Stand>
   /** Where the app stood that had its turn last: who has been away does not catch up. */
-  last: number
+  last: Had
 }
 
 /** Apps that share a credential share its pace. */
@@ -87,14 +109,14 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
       const key = `${scope} ${group}`
       const round = rounds.get(key) ?? new Map<string, number>()
       rounds.set(key, round.set(app, series))
-      const shared = turns.get(key) ?? { stands: new Map(), last: 0 }
+      const shared = turns.get(key) ?? { stands: new Map(), last: { asApp: 0, asSeries: 0 } }
       turns.set(key, shared)
       const budgetNow = (): PacedBudget => {
         const all = round.values().reduce((sum, each) => sum + each, 0)
         return { requests, window: window * 1_000, series: all }
       }
       return {
-        waits: async (wanted = purposes) => {
+        waits: async (wanted = purposes, isUrgent = false) => {
           const budget = budgetNow()
           const asked = clock.monotonic()
           const recent = lookBack(budget)
@@ -113,7 +135,9 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
             return wait > 0 ? wait + later : 0
           })
           const soonest = Math.min(...wanted.map(purpose => waits[purpose]))
-          return isTurnOf(shared, app, clock.monotonic(), soonest) ? waits : othersFirst
+          return isTurnOf(shared, app, { now: clock.monotonic(), wait: soonest, isUrgent })
+            ? waits
+            : othersFirst
         },
         share: () => requests / window / round.size,
         firstRound: () => {
@@ -124,20 +148,34 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
         began: () => {
           const own = shared.stands.get(app)
           if (!own) return
-          shared.last = own.stand
-          own.stand += 1
+          shared.last = own
+          const asSeries = own.asSeries + 1 / Math.max(1, series)
+          shared.stands.set(app, { ...own, asApp: own.asApp + 1, asSeries })
         },
       }
     },
   }
 }
 
-/** Says that the app will be back in `wait` ms; another one that is waited for and had less goes first. */
-function isTurnOf({ stands, last }: Turns, app: string, now: number, wait: number): boolean {
-  const own = { stand: Math.max(last, stands.get(app)?.stand ?? 0), until: now + wait + GRACE_MS }
+/** Says that the app will be back in `wait` ms; another one that is waited for and has the better claim goes first. */
+function isTurnOf(
+  { stands, last }: Turns,
+  app: string,
+  { now, wait, isUrgent }: { readonly now: number; readonly wait: number; readonly isUrgent: boolean },
+): boolean {
+  const before = stands.get(app) ?? last
+  const own = {
+    ...{ asApp: Math.max(last.asApp, before.asApp), asSeries: Math.max(last.asSeries, before.asSeries) },
+    ...{ until: now + wait + GRACE_MS, isUrgent },
+  }
   stands.set(app, own)
   if (wait > 0) return true
-  return !stands.values().some(({ stand, until }) => stand < own.stand && until > now)
+  return !stands.values().some(other => other.until > now && isBefore(other, own))
+}
+
+function isBefore(one: Stand, other: Stand): boolean {
+  if (one.isUrgent !== other.isUrgent) return one.isUrgent
+  return one.isUrgent ? one.asApp < other.asApp : one.asSeries < other.asSeries
 }
 
 function waitsOf(wait: (purpose: Purpose) => number): Readonly<Record<Purpose, number>> {
