@@ -2,7 +2,7 @@ import { pauseOf } from '../../planning/cadence.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { questionPause } from '../admission/retry-rules.ts'
 import { afterFault, hasMet } from '../failures.ts'
-import type { ItemBounds, OpenItem, StreamLabels } from '../ports.ts'
+import { type ItemBounds, type OpenItem, StoreUnavailable, type StreamLabels } from '../ports.ts'
 import type { SubstreamSettings } from '../settings.ts'
 import { Expiry } from './expiry.ts'
 import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
@@ -144,7 +144,6 @@ export class ItemSource implements WorkSource {
 
   async #run(item: OpenItem, purpose: PendingRequest['purpose']): Promise<void> {
     const { stream } = this.#source
-    const { clock, signal } = this.#context
     const failures = () => this.#failuresOf(item) + 1
     this.#busy.add(keyOf(item))
     try {
@@ -152,7 +151,11 @@ export class ItemSource implements WorkSource {
       this.#unstored.done(keyOf(item))
     } catch (error) {
       if (hasMet(this.#context, error, this.#labels)) this.#putOff(item)
-      else await clock.sleep(afterFault(this.#context, stream.name, error, failures), signal)
+      else {
+        afterFault(this.#context, stream.name, error, failures)
+        // The database is waited for by all; what this program fails on would cost a request each time.
+        if (!(error instanceof StoreUnavailable)) this.#waitFor(item)
+      }
     } finally {
       this.#busy.delete(keyOf(item))
     }
@@ -160,9 +163,14 @@ export class ItemSource implements WorkSource {
 
   /** The others have their turn. A call may be so large that it can never be stored in time. */
   #putOff(item: OpenItem): void {
-    const { availableData } = this.#source
-    const { random, log } = this.#context
+    const { log } = this.#context
     log.warn('what was told of a call could not be stored; it is asked for again later', this.#labels)
+    this.#waitFor(item)
+  }
+
+  #waitFor(item: OpenItem): void {
+    const { availableData } = this.#source
+    const { random } = this.#context
     this.#unstored.add(keyOf(item), failures =>
       questionPause(unstored, item.failures + failures, { available: availableData, chance: random.next() }),
     )

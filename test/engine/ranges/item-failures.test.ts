@@ -134,6 +134,28 @@ describe('an item that cannot be had', () => {
     expect(Math.max(...store.deferrals)).toBeGreaterThan(hour)
   })
 
+  it('because this program fails on the answer is asked again ever later, and the others go on', async () => {
+    const { put, source, asked, clock } = makeHarness(({ call }) =>
+      call === 'strange'
+        ? {
+            get items(): readonly number[] {
+              throw new TypeError('nobody thought of this')
+            },
+          }
+        : { items: [] },
+    )
+    put('strange', 3 * 3_600)
+    put('other', 2 * 3_600)
+    for (let n = 0; n < 360; n++) {
+      const { requests } = await source.find()
+      const [job] = requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
+      void job?.run()
+      await clock.advance(10 * second)
+    }
+    expect(asked.filter(({ call }) => call === 'other')).toHaveLength(1)
+    expect(asked.filter(({ call }) => call === 'strange').length).toBeLessThan(6)
+  })
+
   it('for now is tried again later, and the others go on', async () => {
     let isDown = true
     const { put, work, asked, store } = makeHarness(({ call }) =>
