@@ -21,8 +21,11 @@ export interface Pacer {
     wanted?: readonly Purpose[],
     isUrgent?: boolean,
   ) => Promise<Readonly<Record<Purpose, number>>>
-  /** Requests a second that are left to the app when all that share the budget have something to ask for. */
-  readonly share: () => number
+  /**
+   * Requests a second that are left to the app by those that share the budget, as far as they have said what they want; it
+   * may say so itself.
+   */
+  readonly share: (wanted?: number) => number
   /** In how many seconds each series of all apps that share the budget can be asked once, when nothing was asked before. */
   readonly firstRound: () => number
   /** In how many seconds that is done at an even pace. */
@@ -87,11 +90,13 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
   const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
+  /** Requests a second that each app has said it wants, for each budget. */
+  const wishes = new Map<string, Map<string, number>>()
 
   return {
     /** An app has no part in any budget any more. */
     leave: (app: string) => {
-      for (const round of rounds.values()) round.delete(app)
+      for (const told of [...rounds.values(), ...wishes.values()]) told.delete(app)
       for (const { stands } of turns.values()) stands.delete(app)
     },
     /** `series`: how many questions one round of the group has for this app. */
@@ -109,6 +114,8 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
       const key = `${scope} ${group}`
       const round = rounds.get(key) ?? new Map<string, number>()
       rounds.set(key, round.set(app, series))
+      const wanted = wishes.get(key) ?? new Map<string, number>()
+      wishes.set(key, wanted)
       const shared = turns.get(key) ?? { stands: new Map(), last: { asApp: 0, asSeries: 0 } }
       turns.set(key, shared)
       const budgetNow = (): PacedBudget => {
@@ -139,7 +146,14 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
             ? waits
             : othersFirst
         },
-        share: () => requests / window / round.size,
+        share: own => {
+          if (own !== undefined) wanted.set(app, own)
+          const others = [...round.keys()].filter(each => each !== app)
+          return leftBy(
+            others.map(each => wanted.get(each) ?? Number.POSITIVE_INFINITY),
+            requests / window,
+          )
+        },
         firstRound: () => {
           const budget = budgetNow()
           return budget.series * fastest + timeOfRound(budget) / 1_000
@@ -176,6 +190,18 @@ function isTurnOf(
 function isBefore(one: Stand, other: Stand): boolean {
   if (one.isUrgent !== other.isUrgent) return one.isUrgent
   return one.isUrgent ? one.asApp < other.asApp : one.asSeries < other.asSeries
+}
+
+/** What is left of `all` to one beside others that want so much each, where nobody has more than another who wants it. */
+function leftBy(others: readonly number[], all: number): number {
+  let left = all
+  let sharers = others.length + 1
+  for (const wanted of others.toSorted((a, b) => a - b)) {
+    if (wanted >= left / sharers) break
+    left -= wanted
+    sharers -= 1
+  }
+  return left / sharers
 }
 
 function waitsOf(wait: (purpose: Purpose) => number): Readonly<Record<Purpose, number>> {

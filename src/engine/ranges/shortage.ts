@@ -14,8 +14,8 @@ interface ShortageContext {
   readonly parts: readonly Substream['part'][]
   /** How far back details are served, seconds. */
   readonly availableData: number
-  /** Requests a second that are left to this app. */
-  readonly capacity: () => number
+  /** Requests a second that are left to this app, which may say how many it wants. */
+  readonly capacity: (wanted?: number) => number
   /** The provider's clock, Unix seconds. */
   readonly now: () => number
 }
@@ -47,7 +47,8 @@ export function createShortage(options: ShortageContext) {
       requests: cost(sessions * pages, sessions * batches + metrics),
     }))
     const inflow = (calls * slices * perSlice) / counted
-    return shortfall({ inflow, capacity: capacity(), backlog: waiting }, now())
+    const owed = waiting.reduce((sum, { requests }) => sum + requests, 0) / availableData
+    return shortfall({ inflow, capacity: capacity(inflow + owed), backlog: waiting }, now())
   }
 
   return {
