@@ -133,7 +133,7 @@ const gauges = {
   ],
   longestPause: [
     'longest_pause_seconds',
-    'Of a stream that is asked at the moments of a cron expression, the longest time between two of them; no series where it is asked at intervals',
+    'Of a stream that is asked at the moments of a cron expression, or a list every so often that silence is no trouble, the longest time between two requests; no series where it is asked at shorter intervals',
     ['stream'],
   ],
   shardsOwned: ['shards_owned', 'Shards of apps that this process owns'],

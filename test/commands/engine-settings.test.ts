@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { restOf } from '../../src/commands/app-settings.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { clientApps } from '../../src/commands/wiring/client.ts'
-import { qualityAsked } from '../../src/commands/wiring/parts.ts'
+import { longestPauses, qualityAsked } from '../../src/commands/wiring/parts.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { appEvents } from '../../src/provider/classroom/index.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
@@ -276,6 +276,24 @@ apps: [{ id: a, region: ap, plan: premium, rest: { key: k, secret: s }, streams:
     return judge(told, (_, stream) => restOf(app!, stream)).state
   }
   expect([verdictAfter(14), verdictAfter(21)]).toEqual(['well', 'behind'])
+})
+
+it.each([
+  ['15s', []],
+  ['15m', [['cloud-players', 900]]],
+] as const)('the alert on silence is told of players that are listed every %s: %o', async (every, told) => {
+  const { config, settings } = await settingsOf(`
+provider: { classroom: { url: https://x.example }, players: { url: https://z.example } }
+apps:
+  - id: a
+    region: ap
+    plan: premium
+    classroom: { uid: u, token: t }
+    rest: { key: k, secret: s }
+    streams: { cloud-players: { every: ${every} } }
+`)
+  const pauses = longestPauses(configuredStreams(deploymentOf(config)), settings.apps)
+  expect([...pauses]).toEqual(told)
 })
 
 describe('an app in several regions', () => {

@@ -27,7 +27,8 @@ import { createLog, type FlushableLog } from '../../telemetry/log.ts'
 import { PrometheusMeter } from '../../telemetry/metrics.ts'
 import { turnedAway } from '../../telemetry/notifications.ts'
 import type { QualityQuestion } from '../../telemetry/quality-gauge.ts'
-import { pauseOf } from '../app-settings.ts'
+import { thresholds } from '../../telemetry/thresholds.ts'
+import { pauseOf, restOf } from '../app-settings.ts'
 import { deploymentOf, engineSettings } from '../engine-settings.ts'
 import { connectionsOf, missingMigrations } from './database.ts'
 import { version } from './installation.ts'
@@ -76,9 +77,14 @@ export function qualityAsked(
     )
 }
 
-function longestPauses(streams: readonly Stream[], apps: readonly AppSettings[]) {
-  const longest = streams.map(({ name }) => {
-    return [name, apps.reduce((most, app) => Math.max(most, pauseOf(app, name)), 0)] as const
+/** Of streams that are silent on purpose for longer than the alert allows, for how long, seconds. */
+export function longestPauses(streams: readonly Stream[], apps: readonly AppSettings[]) {
+  const longest = streams.map(stream => {
+    const { name } = stream
+    const isList = stream.kind === 'snapshot' && stream.scope === 'app'
+    const rest = (app: AppSettings) =>
+      isList && restOf(app, name) > thresholds.stall_seconds ? restOf : pauseOf
+    return [name, apps.reduce((most, app) => Math.max(most, rest(app)(app, name)), 0)] as const
   })
   return new Map(longest.filter(([, pause]) => pause > 0))
 }
