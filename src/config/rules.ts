@@ -35,6 +35,7 @@ export function checkRules(config: Settled, tree: Tree, env: Environment): reado
     ...streamsInVain(config, tree),
     ...sectionsInVain(config),
     ...alike(config),
+    ...forgottenTooSoon(config),
     ...config.apps.flatMap((app, i) => [
       ...parentsOff(config, app, i),
       ...analyticsGroups.flatMap(group => groupMistakes(config, app, i, group, tree)),
@@ -94,6 +95,23 @@ function streamsInVain({ provider, apps, streams }: Settled, tree: Tree): readon
       return [{ keys: [path], text: `needs ${need}, or leave this stream out` }]
     }),
   )
+}
+
+/** A day of values goes when all of it is old enough. */
+const PARTITION = 86_400
+
+/** A call is summed up by the values that lie there when its last ones come. */
+function forgottenTooSoon({ provider, apps, streams, retention }: Settled): readonly Mistake[] {
+  const samples = retention.session_series
+  const stream = streams['call-metrics']
+  if (typeof samples !== 'number' || !stream || !provider.analytics) return []
+  const reaches = apps
+    .filter(app => app.rest && app.streams[stream.name] !== 'off')
+    .map(app => allowanceOf(app, stream.operation.limitGroup)?.availableData ?? 0)
+  const least = Math.max(0, ...reaches) + PARTITION
+  if (reaches.length === 0 || samples >= least * 1_000) return []
+  const text = `must be ${formatSeconds(least)} or more: so long the values of a call may come, and one that comes later than others would be summed up without them`
+  return [{ keys: [['retention', 'samples']], text }]
 }
 
 function sectionsInVain({ provider, apps }: Settled): readonly Mistake[] {
