@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { connect, connectionProblem, query } from '../../src/postgres/connect.ts'
 import { askDatabase } from '../../src/postgres/status.ts'
 import { openStore, start, type TestStore } from './harness.ts'
@@ -40,6 +40,24 @@ describe('a connection', () => {
       .query('select current_setting(n) as value from unnest($1::text[]) n', [names])
       .finally(() => pool.end())
     expect(rows.map(({ value }) => value)).toEqual(['1234ms', '567ms', '3s', 'UTC', 'force_generic_plan'])
+  })
+
+  it('is the same for who comes every half minute, and not kept for ever', async () => {
+    const pool = connect({ ...db.connection, poolSize: 1 })
+    const session = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0].pid
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const first = await session()
+      for (let n = 0; n < 10; n++) {
+        await vi.advanceTimersByTimeAsync(30_000)
+        expect(await session()).toBe(first)
+      }
+      await vi.advanceTimersByTimeAsync(600_000)
+      expect(await session()).not.toBe(first)
+    } finally {
+      vi.useRealTimers()
+      await pool.end()
+    }
   })
 
   it('is looked after by the database, which would hold what a machine that is gone has locked for two hours', async () => {
