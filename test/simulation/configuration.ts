@@ -76,10 +76,10 @@ apps:${each.join('')}
 ${ages ? keptForLong : ''}`
 }
 
-const keptForLong = `retention: { ${[
+/** Values of calls may not go while others of their call can be fetched. */
+const keptForLong = `retention: { samples: 16d, ${[
   'classroom',
   'calls',
-  'samples',
   'realtime',
   'players',
   'notifications',

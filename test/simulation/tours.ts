@@ -201,7 +201,7 @@ const pages: Tour = {
         operation: 'recordings',
       }),
       spellOf('looping nextId', {
-        ...{ from: 7.5 * minute, to: 9.5 * minute, app: 'alpha', operation: 'popupQuiz' },
+        ...{ from: 0, to: 2 * minute, app: 'alpha', operation: 'popupQuiz' },
       }),
     ],
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },

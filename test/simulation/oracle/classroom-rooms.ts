@@ -45,6 +45,7 @@ export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
         first_seen_at: time('while it was there', value => value >= room.openedAt && value <= end),
         verified_at: time('no time to come', value => value <= end),
         forgotten_at: forgotten(room, denials.get(`${room.app} ${room.roomUuid}`) ?? [], end),
+        unread: next ? namesOfStreams : null,
         // Nothing here grows as old as it is kept.
         emptied_at: null,
         emptied: null,
@@ -53,6 +54,21 @@ export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
   }
   return [...compareTable(stored.get('room')!, expected), ...findings]
 }
+
+const ofRooms: ReadonlySet<unknown> = new Set([
+  'room-events',
+  'popup-quiz',
+  'poll',
+  'recordings',
+  'resources',
+])
+
+/** Which of them were read to the end is for the days to tell. */
+const namesOfStreams = new Rule('streams of rooms', value => {
+  return (
+    value === null || (Array.isArray(value) && value.length > 0 && value.every(each => ofRooms.has(each)))
+  )
+})
 
 function placeOf({ app_id, room_uuid, incarnation }: Row): string {
   return `${app_id} ${room_uuid} ${incarnation}`
