@@ -170,11 +170,14 @@ function wrongWith(world: World, at: number, entry: Entry, gap: Gap | undefined,
 function wrongOwed({ examination, book, openFor, enoughFor }: World, at: number, { lackedAt }: Entry): Wrong {
   const { isEnd, healed, end } = examination
   if (!isEnd) return undefined
-  // What an answer lacked is asked for again after times that grow.
-  const again = lackedAt > 0 ? book.series.allowance.availableData * margins.repair : 0
-  const needed = enoughFor(at) + Math.ceil(again / 60)
+  const needed = enoughFor(at) + (lackedAt > 0 ? untilAskedAgain(book) : 0)
   const isLong = Math.min(openFor(at), (end - healed) / 60_000) > needed
   return isLong ? { kind: 'owed', text: `could be had for more than ${needed} minutes` } : undefined
+}
+
+/** Minutes: what an answer lacked is asked for again after times that grow. */
+function untilAskedAgain({ series }: Book): number {
+  return Math.ceil((series.allowance.availableData * margins.repair) / 60)
 }
 
 function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap): Wrong {
@@ -197,8 +200,9 @@ function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap
   if (!isRight && !mayBeLost) return wrong(tellEntry(entry))
   if (entry.isStored && said !== 'unconfirmed lost') return wrong('is stored')
   const isCalm = !isInterrupted || at * 1_000 > healed
-  if (isCalm && series.cname === '' && world.openFor(at) > world.enoughFor(at))
-    return wrong(`could be had for more than ${world.enoughFor(at)} minutes`)
+  const needed = world.enoughFor(at) + (reason === 'not_served' ? untilAskedAgain(world.book) : 0)
+  if (isCalm && series.cname === '' && world.openFor(at) > needed)
+    return wrong(`could be had for more than ${needed} minutes`)
   return undefined
 }
 
