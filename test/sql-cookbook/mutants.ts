@@ -32,7 +32,11 @@ export async function whileMistaken<T>(
 export const mutants: readonly ViewMutant[] = [
   {
     mistake: 'teachers count as students',
-    ...{ view: 'classroom.class', from: 'AND classroom.is_student(a.role)', to: '' },
+    ...{
+      view: 'classroom.class',
+      from: `bool_and(classroom.is_student(a.role)) FILTER (WHERE (TRIM(BOTH FROM a.role) <> ''::text))`,
+      to: 'true',
+    },
   },
   {
     mistake: 'hands that are lowered count too',
