@@ -29,7 +29,11 @@ class Latest<T> {
   }
 
   forget(member: string): void {
-    for (const members of this.#groups.values()) members.delete(member)
+    for (const [group, members] of this.#groups) {
+      members.delete(member)
+      // Of none there is no worst.
+      if (members.size === 0) this.#groups.delete(group)
+    }
   }
 
   clear(): void {

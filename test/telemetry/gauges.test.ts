@@ -194,6 +194,17 @@ describe('budgets and clocks', () => {
     expect(await lossAhead()).toEqual([])
   })
 
+  it('tell nothing of a limit group of which every app is drained elsewhere by now', async () => {
+    const { meter } = setUp()
+    meter.lossAhead('a', 'call-details', 0.25)
+    meter.schedule({ app: 'a', stream: 'calls' }, { series: 2, lateBy: 5_000 })
+    meter.backlog({ app: 'a', stream: 'calls' }, { seconds: 60, expiresIn: 3_600_000 })
+    meter.left('a')
+    const text = await meter.scrape()
+    expect(samples(text, 'penstock_expected_loss_ratio')).toEqual([])
+    expect(text).not.toMatch(/ (NaN|[+-]?Inf(inity)?)$/m)
+  })
+
   it('tell how far the database’s clock jumped', async () => {
     const { meter } = setUp()
     meter.clockDoubt(172_800_000)
