@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { isOfUsers, type Stream } from '../streams/stream.ts'
-import { type Table, tables } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
 import { query } from './connect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
 import { sqlState, storeError } from './errors.ts'
+import { type Holding, holdings, type Kinds, type Values } from './holdings.ts'
 import { type Identity, type Keeping, Mask, markOf, shortest } from './mask.ts'
 import { forgottenOf } from './masks.ts'
 
@@ -18,26 +18,6 @@ export interface Person {
 /** How many rows of each table tell of someone. */
 export type Found = Readonly<Record<string, number>>
 
-/** What may tell of people in one table, and how a row of it is masked. */
-interface Holding {
-  readonly table: string
-  /** Columns that are read, with their types. */
-  readonly columns: Readonly<Record<string, string>>
-  /** SQL that tells whether a row is of the room $2; undefined of what is of no room. */
-  readonly ofRoom?: string | undefined
-  readonly mask: (row: Values, mask: Mask, everyone: boolean, kinds: Kinds) => Values
-}
-
-/** Streams by what they tell of people. */
-interface Kinds {
-  /** Of classrooms. */
-  readonly inClass: ReadonlySet<string>
-  /** Whose series are named after users. */
-  readonly ofUsers: ReadonlySet<string>
-}
-
-type Values = Readonly<Record<string, Json | Buffer>>
-
 /** Where a row lies at the moment: the partition, and the place in it. */
 interface Place {
   readonly part: string
@@ -47,97 +27,7 @@ interface Place {
 /** Rows that are changed in one transaction. */
 const BATCH = 500
 
-const callsOfRoom = '(select c.call_id from analytics.call c where c.app_id = $1 and c.cname = $2)'
-const ofCalls = `t.call_id in ${callsOfRoom}`
-
-function holdingOf(table: Table): readonly Holding[] {
-  const columns = Object.entries(table.columns).filter(([name, { type, tells }]) => {
-    if (table.given.includes(name)) return false
-    return tells !== undefined || type === 'jsonb' || type === 'text' || name === 'cmd'
-  })
-  if (columns.length === 0) return []
-  const names = columns.map(([name]) => name)
-  const room = ['room_uuid', 'cname'].find(name => names.includes(name))
-  const ofRoom = [...(room ? [`t.${room} = $2`] : []), ...('call_id' in table.columns ? [ofCalls] : [])]
-  return [
-    {
-      table: table.name,
-      columns: Object.fromEntries(columns.map(([name, { type }]) => [name, type])),
-      // A stay need not say in which channel it was.
-      ofRoom: ofRoom.length > 0 ? `(${ofRoom.join(' or ')})` : undefined,
-      mask: (row, mask, everyone) => mask.row(table, row, everyone),
-    },
-  ]
-}
-
-/** Tables that no stream fills, and that tell of people all the same. */
-const others: readonly Holding[] = [
-  {
-    table: 'analytics.call_summary',
-    columns: { persons: 'text[]' },
-    ofRoom: ofCalls,
-    mask: ({ persons }, mask, everyone) => ({
-      persons: (persons as readonly string[]).map(uid => mask.id(uid, 'uid', everyone)),
-    }),
-  },
-  {
-    table: 'players.notification',
-    columns: { payload: 'jsonb' },
-    mask: ({ payload }, mask) => ({ payload: mask.json(payload as Json, false, false) }),
-  },
-  {
-    table: 'ingest.progress',
-    columns: { stream: 'text', series: 'text' },
-    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
-  },
-  {
-    table: 'ingest.gap',
-    columns: { stream: 'text', series: 'text' },
-    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
-  },
-  {
-    table: 'ingest.unkept_letter',
-    columns: { stream: 'text', series: 'text' },
-    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
-  },
-  {
-    table: 'ingest.work_item',
-    columns: { stream_state: 'jsonb' },
-    ofRoom: `t.item in ${callsOfRoom}`,
-    mask: (row, mask, everyone) => ({ stream_state: mask.ofItem(row.stream_state as Json, everyone) }),
-  },
-  {
-    table: 'ingest.dead_letter',
-    columns: { stream: 'text', series: 'text', body: 'bytea' },
-    ofRoom: `(t.series = $2 or t.series in ${callsOfRoom})`,
-    mask: (row, mask, everyone, kinds) => {
-      const { stream, series, body } = row
-      const masked = mask.letter(body as Buffer, String(series), kinds.inClass.has(String(stream)), everyone)
-      return { ...withSeries(row, mask, kinds), body: Buffer.from(masked) }
-    },
-  },
-  // The last of all: what two answers contradict each other in is the same once both are masked.
-  {
-    table: 'ingest.divergence',
-    columns: { stream: 'text', series: 'text', kept: 'jsonb', other: 'jsonb' },
-    ofRoom: 't.series = $2',
-    mask: ({ stream, kept, other }, mask, everyone, { inClass }) => {
-      const json = (value: Json) => mask.json(value, inClass.has(String(stream)), everyone)
-      return { kept: json(kept as Json), other: json(other as Json) }
-    },
-  },
-]
-
-/** The questions that are asked of single users name them. */
-function withSeries({ stream, series }: Values, mask: Mask, { ofUsers }: Kinds): Values {
-  if (!ofUsers.has(String(stream))) return {}
-  return { series: String(series).replaceAll(/[^\s,/]+/g, uid => mask.id(uid, 'uid', false)) }
-}
-
-/** What is kept raw before what is derived of it: a replay beside it makes nobody known again (`lockLogs`). */
-const holdings = [...tables.flatMap(holdingOf), ...others]
-
-/** Who began before the tables were masked may have read in them what is looked for next: its commit is waited for. */
+/** Who began before a part was masked may have read in it what is looked for in the next: its commit is waited for. */
 const untilStored = `select pg_advisory_xact_lock(hashtextextended('penstock forgotten of ' || $1, 0))`
 
 /** Who came on a day is kept as hashes without a key, also when the classes of the day are emptied: one can be tried. */
@@ -198,11 +88,13 @@ export class Forgetting {
 
   async #sweep(person: Person, mask: Mask, how: 'look' | 'write'): Promise<Found> {
     const found: Record<string, number> = {}
-    for (const holding of holdings) {
-      if (how === 'write' && holding === others[0]) await this.#query(untilStored, [person.app])
-      if (person.kind === 'room' && !holding.ofRoom) continue
-      const rows = await this.#sweepTable(holding, person, mask, how)
-      if (rows > 0) found[holding.table] = rows
+    for (const [n, part] of holdings.entries()) {
+      if (how === 'write' && n > 0) await this.#query(untilStored, [person.app])
+      for (const holding of part) {
+        if (person.kind === 'room' && !holding.ofRoom) continue
+        const rows = await this.#sweepTable(holding, person, mask, how)
+        if (rows > 0) found[holding.table] = rows
+      }
     }
     // What differed in the person alone is no contradiction.
     if (how === 'write')
