@@ -92,7 +92,9 @@ export function cursorTask(
       const pageResult = again ?? stream.toRows(page, streamState)
       const rejects = [...pageResult.rejects, ...page.lacking]
       const told = { ...pageResult, rejects, digest, isRepeated, withoutData, isAskedAgain: false }
-      return { ...told, holdsBack: holdsBack(pageResult) }
+      // Where in the log the page lies is not known: what follows it would be counted on from a place that is wrong.
+      const anew = isRepeated && stream.kind === 'log' && { streamState: stream.rewind(streamState) }
+      return { ...told, ...anew, holdsBack: holdsBack(pageResult) }
     },
     commit: async (page, pageResult, grant) => {
       context.storing?.(true)
@@ -132,15 +134,13 @@ export async function reportUnaskable({ app, stream, series, ...ports }: PollCon
 
 /** Where the series stands after a page. */
 export function standAfter(
-  { stream }: PollContext,
   { progress }: Place,
   page: CursorPage,
   { follow, streamState, rejects, isUndecided, digest, isRepeated, withoutData }: CursorResult,
 ): { readonly cursor: string | null; readonly streamState: Json } {
   const counted = withoutData > 0 ? { withoutData } : {}
   if (follow === 'stay') return { cursor: progress.cursor, streamState: beside(streamState, counted) }
-  // Where in the log the page lies is not known: what follows it would be counted on from a place that is wrong.
-  if (isRepeated && stream.kind === 'log') return { cursor: null, streamState: stream.rewind(streamState) }
+  if (isRepeated) return { cursor: null, streamState }
   // What was set aside is tried again.
   const isStored = digest !== undefined && !page.looping && rejects.length === 0 && !isUndecided
   const known: Partial<Record<Told, string>> = isStored
@@ -248,17 +248,16 @@ function parse(
 
 /** A reading that went in a circle has not seen the end: it proves nothing about holes. */
 function pageCommit(
-  context: PollContext,
+  { app, stream, series, fence }: PollContext,
   place: Place,
   page: CursorPage,
   pageResult: CursorResult,
   grant: Grant | undefined,
 ): PageCommit {
-  const { app, stream, series, fence } = context
   const { room, rows, rejects, holes, isUndecided } = pageResult
   return {
     ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
-    ...standAfter(context, place, page, pageResult),
+    ...standAfter(place, page, pageResult),
     version: place.progress.version,
     caughtUp:
       pageResult.follow === 'next' && page.nextId === undefined && !page.looping && !pageResult.holdsBack,

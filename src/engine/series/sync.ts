@@ -146,7 +146,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     // Who refuses the beginning too refuses the room, and not a nextId.
     else if (hasRefusedTail) tailMemory.refusedTails += 1
     hasRefusedTail = false
-    const progress = progressAfter(context, place, result, result.stored.version)
+    const progress = progressAfter(place, result, result.stored.version)
     if (context.stream.kind === 'feed') tailMemory.stands.set(context.series, progress)
     found.fresh += sum(result.stored.stored)
     found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
@@ -215,13 +215,8 @@ function isUnderWay({ asked }: Place): boolean {
 
 type ReadPage = PollResult<CursorPage, CursorResult> & { readonly outcome: 'read' }
 
-function progressAfter(
-  context: PollContext,
-  place: Place,
-  { page, pageResult }: ReadPage,
-  version: number,
-): Progress {
-  return { version, ...standAfter(context, place, page, pageResult), certain: true }
+function progressAfter(place: Place, { page, pageResult }: ReadPage, version: number): Progress {
+  return { version, ...standAfter(place, page, pageResult), certain: true }
 }
 
 /** The next page of this sync; undefined when there is none for now. */
