@@ -11,12 +11,34 @@ with
     where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int
       and r.verified_at > ingest.clock() - :memory::interval
   ),
+  told_otherwise as materialized (
+    select d.position, :incarnation::text || '/' || d.position as key, s.data as kept, d.data as other
+    from json_to_recordset(:rows_widget_event::json) as d(room_uuid text, widget text, position bigint, content_hash text, data jsonb, received_at timestamptz)
+    -- "offset 0" makes one look-up of each item: a join would read all items of the app.
+    cross join lateral (
+      select s.data, s.content_hash from classroom.widget_event s
+      where s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
+        and s.widget = d.widget and s.position = d.position
+      offset 0
+    ) s
+    where s.content_hash <> d.content_hash and exists (select from fence) and exists (select from verified)
+  ),
+  doubtful as materialized (
+    select from told_otherwise t
+    where not exists (
+      select from ingest.divergence g
+      where g.app_id = :app and g.stream = :stream and g.series = :series and g.key = t.key)
+  ),
+  doubted as (
+    update classroom.room r set verified_at = ingest.clock() - :memory::interval
+    where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int and exists (select from doubtful)
+  ),
   moved as (
     update ingest.progress p
     set version = p.version + 1, cursor = :cursor, stream_state = :stream_state::jsonb, epoch = :epoch, updated_at = ingest.clock(),
         caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null, wanted = '{}'
     where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
-      and exists (select from fence) and exists (select from verified)
+      and exists (select from fence) and exists (select from verified) and not exists (select from doubtful)
     returning p.version
   ),
   stored_widget_event as (
@@ -58,7 +80,7 @@ with
   stored_quiz_submission as (
     insert into classroom.quiz_submission as t (app_id, incarnation, room_uuid, quiz_id, user_uuid, ordinal, user_name, selected_items, is_correct, committed_at, extra)
     select :app, :incarnation::int, d.room_uuid, d.quiz_id, d.user_uuid, d.ordinal, d.user_name, d.selected_items, d.is_correct, d.committed_at, d.extra
-    from json_to_recordset(:rows_quiz_submission::json) as d(room_uuid text, quiz_id text, user_uuid text, ordinal bigint, user_name text, selected_items jsonb, is_correct boolean, committed_at timestamptz, extra jsonb) where exists (select from moved)
+    from json_to_recordset(:rows_quiz_submission::json) as d(room_uuid text, quiz_id text, user_uuid text, ordinal bigint, user_name text, selected_items jsonb, is_correct boolean, committed_at timestamptz, extra jsonb) where exists (select from moved) and not exists (select from told_otherwise t where t.position = d.ordinal)
     on conflict (app_id, room_uuid, incarnation, quiz_id, user_uuid, ordinal) do update set user_name = excluded.user_name,
         selected_items = excluded.selected_items,
         is_correct = excluded.is_correct,
@@ -74,16 +96,7 @@ with
   ),
   diverged as (
     insert into ingest.divergence (app_id, stream, series, key, kept, other)
-    select :app, :stream, :series, :incarnation::text || '/' || d.position, s.data, d.data
-    from json_to_recordset(:rows_widget_event::json) as d(room_uuid text, widget text, position bigint, content_hash text, data jsonb, received_at timestamptz)
-    -- "offset 0" makes one look-up of each item: a join would read all items of the app.
-    cross join lateral (
-      select s.data, s.content_hash from classroom.widget_event s
-      where s.app_id = :app and s.room_uuid = d.room_uuid and s.incarnation = :incarnation::int
-        and s.widget = d.widget and s.position = d.position
-      offset 0
-    ) s
-    where s.content_hash <> d.content_hash and exists (select from moved)
+    select :app, :stream, :series, t.key, t.kept, t.other from told_otherwise t
     on conflict do nothing
     returning 1
   ),
@@ -130,4 +143,4 @@ with
   select (select version from moved)::int as version, exists (select from fence) as owned,
          json_build_object('classroom.widget_event', (select count(*) from stored_widget_event where fresh), 'classroom.quiz', (select count(*) from stored_quiz where fresh), 'classroom.quiz_submission', (select count(*) from stored_quiz_submission where fresh)) as stored,
          (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
-           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, (select count(*) from diverged)::int as diverged, exists (select from verified) as verified;
+           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, (select count(*) from diverged)::int as diverged, exists (select from verified) and not exists (select from doubtful) as verified;

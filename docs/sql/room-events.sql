@@ -287,6 +287,11 @@ with
     where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[]) and p.stream <> :stream
       and :opens::boolean and exists (select from moved)
     returning 1
+  ), told_apart as (
+    update ingest.divergence d set resolved_at = ingest.clock()
+    where d.app_id = :app and d.series = :series and d.resolved_at is null
+      and d.stream = any (:room_streams::text[]) and d.stream <> :stream
+      and :opens::boolean and exists (select from moved)
   ),
   stored_room_state_change as (
     insert into classroom.room_state_change as t (app_id, incarnation, room_uuid, sequence, at, extra, state, started_at)

@@ -139,19 +139,83 @@ describe('a page of a list', () => {
     ])
   })
 
-  it('keeps the first of two different items at one place and sets the other down', async () => {
-    await list('poll', { rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-a', { a: 1 })] }) })
-    const again = await list('poll', {
-      rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-a', { a: 1 })] }),
+  it('keeps the first of two different items at one place and sets the other down, once the log tells the same room', async () => {
+    const vote = (ordinal: number, poll_id: string) => ({
+      ...{ room_uuid: room, poll_id, user_uuid: 'u', ordinal, user_name: null },
+      ...{ select_index: [0], at: null, extra: null },
     })
-    expect(again).toMatchObject({ diverged: 0 })
-    const other = await list('poll', {
-      rows: rowSet({ 'classroom.widget_event': [item(0, 'hash-b', { a: 2 })] }),
-    })
-    expect(other).toMatchObject({ diverged: 1 })
-    expect(await db.value(`select data from classroom.widget_event`)).toEqual({ a: 1 })
-    const [noted] = await db.rows(`select key, kept, other from ingest.divergence where stream = 'poll'`)
-    expect(noted).toEqual({ key: '1/0', kept: { a: 1 }, other: { a: 2 } })
+    const read = (...items: readonly (readonly [position: number, words: string])[]) =>
+      list('poll', {
+        rows: rowSet({
+          'classroom.widget_event': items.map(([position, words]) => item(position, words, { told: words })),
+          'classroom.poll_submission': items.map(([position, words]) => vote(position, words)),
+        }),
+      })
+    const rereadLog = async () => {
+      const { version } = (await db.store.progress(app, 'room-events', room))!
+      await db.store.commit(logPage(room, version, { rows: eventRows([event(room, 1)]) }))
+    }
+    const stored = () =>
+      db.rows(`select position::int, i.data ->> 'told' as told, s.poll_id as voted
+        from classroom.widget_event i
+        full join classroom.poll_submission s on s.ordinal = i.position and s.room_uuid = i.room_uuid
+        where i.room_uuid = '${room}' order by position, poll_id`)
+    await read([0, 'a'], [1, 'b'])
+    expect(await read([0, 'a'], [1, 'b'])).toMatchObject({ outcome: 'committed', diverged: 0 })
+
+    expect(await read([0, 'x'], [1, 'y'], [2, 'z'])).toEqual({ outcome: 'unverified' })
+    expect(await read([0, 'a'], [1, 'b'])).toEqual({ outcome: 'unverified' })
+    const asStored = [
+      { position: 0, told: 'a', voted: 'a' },
+      { position: 1, told: 'b', voted: 'b' },
+    ]
+    expect(await stored()).toEqual(asStored)
+
+    await rereadLog()
+    expect(await read([0, 'x'], [1, 'y'], [2, 'z'])).toMatchObject({ outcome: 'committed' })
+    expect(await stored()).toEqual([...asStored, { position: 2, told: 'z', voted: 'z' }])
+    const noted = await db.rows(
+      `select key, kept, other, resolved_at from ingest.divergence where stream = 'poll' order by key`,
+    )
+    expect(noted).toEqual([
+      { key: '1/0', kept: { told: 'a' }, other: { told: 'x' }, resolved_at: null },
+      { key: '1/1', kept: { told: 'b' }, other: { told: 'y' }, resolved_at: null },
+    ])
+  })
+
+  it('takes other items for those of the next room where its log says so', async () => {
+    const next = 'used-again'
+    const readLog = async (incarnation: number, more: Partial<PageCommit>) => {
+      const { version } = (await db.store.progress(app, 'room-events', next))!
+      return db.store.commit(
+        logPage(next, version, { ...more, room: { kind: 'incarnation', incarnation, opens: incarnation > 1 } }),
+      )
+    }
+    const read = async (incarnation: number, words: string) => {
+      const { version } = (await db.store.progress(app, 'poll', next))!
+      const rows = rowSet({ 'classroom.widget_event': [{ ...item(0, words, { told: words }), room_uuid: next }] })
+      const room = { kind: 'incarnation', incarnation, opens: false } as const
+      return db.store.commit(listPage('poll', next, version, { rows, room }))
+    }
+    await db.store.discoverRooms(me, app, [next])
+    await readLog(1, { rows: eventRows([event(next, 1)]) })
+    await read(1, 'a')
+    expect(await read(1, 'x')).toEqual({ outcome: 'unverified' })
+    await readLog(2, { rows: eventRows([event(next, 1, { data: { another: true } })]) })
+    expect(await read(2, 'x')).toMatchObject({ outcome: 'committed' })
+    expect(
+      await db.rows(
+        `select incarnation, data ->> 'told' as told from classroom.widget_event where room_uuid = '${next}' order by 1`,
+      ),
+    ).toEqual([
+      { incarnation: 1, told: 'a' },
+      { incarnation: 2, told: 'x' },
+    ])
+    expect(
+      await db.rows(
+        `select key from ingest.divergence where stream = 'poll' and series = '${next}' and resolved_at is null`,
+      ),
+    ).toEqual([])
   })
 })
 

@@ -210,7 +210,8 @@ const holes = `
 
 /**
  * Another room under the same roomUuid: the former one ends here and can no longer be read, and every other stream
- * starts over. What was not read of it to its end is noted, since its series tell of the next room from here on.
+ * starts over. What was not read of it to its end is noted, since its series tell of the next room from here on. What its
+ * widget logs told otherwise was of the next room.
  */
 const opening = `
   gone as (
@@ -230,6 +231,11 @@ const opening = `
     where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[]) and p.stream <> :stream
       and :opens::boolean and exists (select from moved)
     returning 1
+  ), told_apart as (
+    update ingest.divergence d set resolved_at = ingest.clock()
+    where d.app_id = :app and d.series = :series and d.resolved_at is null
+      and d.stream = any (:room_streams::text[]) and d.stream <> :stream
+      and :opens::boolean and exists (select from moved)
   )`
 
 function stored(derived: readonly Table[], source: 'feed' | 'log'): readonly string[] {

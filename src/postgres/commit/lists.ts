@@ -15,11 +15,14 @@ const verified = `
       and r.verified_at > ingest.clock() - :memory::interval
   )`
 
-/** Two different items at one place of a widget log: the first stays. */
-const diverged = `
-  diverged as (
-    insert into ingest.divergence (app_id, stream, series, key, kept, other)
-    select :app, :stream, :series, :incarnation::text || '/' || d.position, s.data, d.data
+/**
+ * Items at whose place the room has another one: the page may be of the next room of that name, whose log nobody has read
+ * yet. So it counts only once the room's log was read after they were noted, and was that of the same room. Then they
+ * are told in other words than before, and the first stay.
+ */
+const toldOtherwise = `
+  told_otherwise as materialized (
+    select d.position, :incarnation::text || '/' || d.position as key, s.data as kept, d.data as other
     from ${incoming(widgetEvent)}
     -- "offset 0" makes one look-up of each item: a join would read all items of the app.
     cross join lateral (
@@ -28,31 +31,53 @@ const diverged = `
         and s.widget = d.widget and s.position = d.position
       offset 0
     ) s
-    where s.content_hash <> d.content_hash and exists (select from moved)
+    where s.content_hash <> d.content_hash and exists (select from fence) and exists (select from verified)
+  ),
+  doubtful as materialized (
+    select from told_otherwise t
+    where not exists (
+      select from ingest.divergence g
+      where g.app_id = :app and g.stream = :stream and g.series = :series and g.key = t.key)
+  ),
+  doubted as (
+    update classroom.room r set verified_at = ingest.clock() - :memory::interval
+    where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int and exists (select from doubtful)
+  )`
+
+const diverged = `
+  diverged as (
+    insert into ingest.divergence (app_id, stream, series, key, kept, other)
+    select :app, :stream, :series, t.key, t.kept, t.other from told_otherwise t
     on conflict do nothing
     returning 1
   )`
 
 /** Commits a page of a room's widget log or list, which writes these tables. */
 export function roomListStatement(name: string, writes: readonly Table[]): Statement {
+  const watched = writes.includes(widgetEvent)
+  const first = (table: Table) =>
+    watched && 'ordinal' in table.columns
+      ? ' and not exists (select from told_otherwise t where t.position = d.ordinal)'
+      : ''
   const stores = writes.map(table =>
     store(table, {
       incarnation: ':incarnation::int',
-      from: 'where exists (select from moved)',
+      from: `where exists (select from moved)${first(table)}`,
       conflict: {},
     }),
   )
-  const watched = writes.includes(widgetEvent)
+  const isSure = `exists (select from verified)${watched ? ' and not exists (select from doubtful)' : ''}`
   const pieces = [
     fence('apart'),
     verified,
-    advanced('exists (select from verified)'),
+    ...(watched ? [toldOtherwise] : []),
+    advanced(isSure),
     ...stores,
     ...(watched ? [diverged] : []),
   ]
   const extra = {
     diverged: watched ? '(select count(*) from diverged)::int' : '0',
-    verified: 'exists (select from verified)',
+    verified: isSure,
   }
   return statement(name, `with ${[...pieces, rejected, settled].join(',')} ${verdict(writes, extra)}`)
 }
