@@ -11,7 +11,13 @@ export interface PacedBudget {
 }
 
 /** How much of the longest window of a limit group is used. */
-export interface BudgetState {
+export interface BudgetState extends Spent {
+  /** What `Ledger.lastingPace` said; null when nothing counts. */
+  readonly lasting: number | null
+}
+
+/** What the ledger counts of it. */
+export interface Spent {
   /** Requests that still count. */
   readonly used: number
   /** In how many ms the oldest of them stops counting; null when there is none. */
@@ -55,6 +61,12 @@ const REPAIR_SHARE = 0.1
 
 /** What of the filling goes to the spare bucket until it is full. */
 const SPARE_SHARE = 0.05
+
+/**
+ * The pace that lasts leaves nothing when the slowest hour is over; so much more than it is spent, and made up for when what
+ * is left is looked at again, or all of a day would be a hundredth below what it allows.
+ */
+const ABOVE_LASTING = 1.05
 
 /** Shares of a budget that are not touched by an even spending, by what is past, and by what is new. */
 const LEFT_BY_PACE = 0.01
@@ -159,16 +171,23 @@ function drain(common: number, spare: number, requests: number): Pick<Pace, 'com
   return { common: common - fromCommon, spare: Math.max(0, spare - (requests - fromCommon)) }
 }
 
+/** Requests of the budget that an even spending touches. */
+export function spendable(requests: number): number {
+  return requests - Math.floor(requests * LEFT_BY_PACE)
+}
+
 /**
  * Requests a ms at which the buckets fill: evenly over the window, and slower when what is left must last until
- * the oldest request stops counting, so that what was spent in one go is missing everywhere a little instead of
+ * the oldest request stops counting, or until any later one does: what comes free may come in one go, before hours in which
+ * nothing does since nothing was sent then. So what was spent in one go is missing everywhere a little instead of
  * at the end altogether. The request that becomes free then is ready to be sent at that moment.
  */
-function fillRate({ requests, window }: PacedBudget, { used, freesIn }: BudgetState): number {
+function fillRate({ requests, window }: PacedBudget, { used, freesIn, lasting }: BudgetState): number {
   const even = requests / window
   if (freesIn === null) return even
-  const left = requests - used - Math.floor(requests * LEFT_BY_PACE)
-  return Math.min(even, (Math.max(0, left) + 1) / Math.max(1, freesIn))
+  const left = spendable(requests) - used
+  const untilFree = (Math.max(0, left) + 1) / Math.max(1, freesIn)
+  return Math.min(even, untilFree, lasting === null ? even : lasting * ABOVE_LASTING)
 }
 
 /** The rate at which the buckets fill, as a share of the even one. */

@@ -47,6 +47,11 @@ const spent = statement(
    from ingest.spent(:scope, :group, make_interval(secs => :window::double precision), :recent::interval)`,
 )
 
+const lastingPace = statement(
+  'lasting_pace',
+  `select ingest.lasting_pace(:scope, :group, make_interval(secs => :window::double precision), :requests::int) as pace`,
+)
+
 interface Taken extends pg.QueryResultRow {
   readonly verdict: 'granted' | 'wait' | 'fenced'
   readonly n: string
@@ -76,6 +81,11 @@ export function createLedger(pool: pg.Pool): Ledger {
       const [row] = await query<Spent>(pool, bind(spent, values))
       const { used, frees_in_ms: freesIn, recent: lately, total, since_last_ms: sinceLast } = row!
       return { used, freesIn, recent: lately, total, sinceLast }
+    },
+    lastingPace: async (scope, group, window, requests) => {
+      const values = { scope, group, window, requests }
+      const [row] = await query<{ pace: number | null }>(pool, bind(lastingPace, values))
+      return row!.pace
     },
   }
 }

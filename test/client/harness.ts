@@ -55,6 +55,7 @@ export function createHarness() {
     },
     settle: async (_grant, outcome) => void settled.push(outcome),
     budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }),
+    lastingPace: async () => null,
   }
   const fences: Fences = {
     acquire: async () => {

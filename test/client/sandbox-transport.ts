@@ -86,5 +86,6 @@ export function memoryLedger(
     },
     settle: async () => {},
     budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }),
+    lastingPace: async () => null,
   }
 }

@@ -13,7 +13,7 @@ import type {
 } from '../../src/engine/ports.ts'
 import type { Shortage } from '../../src/engine/ranges/shortage.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
-import type { BudgetState } from '../../src/planning/pacing.ts'
+import type { Spent } from '../../src/planning/pacing.ts'
 import type { RangeLimits } from '../../src/planning/windows.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'
@@ -92,7 +92,7 @@ export class FakeLedger implements Ledger {
   readonly answers: (TakeResult | Error)[] = []
   beforeGrant: () => Promise<void> = async () => {}
   settleError: Error | undefined
-  state: BudgetState = { used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }
+  state: Spent = { used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }
 
   async take({ scope, group }: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
     const answer = this.answers.shift()
@@ -104,8 +104,12 @@ export class FakeLedger implements Ledger {
     return { granted: true, grant, now: 0, ahead: 0 }
   }
 
-  async budget(): Promise<BudgetState> {
+  async budget(): Promise<Spent> {
     return this.state
+  }
+
+  async lastingPace(): Promise<number | null> {
+    return null
   }
 
   async settle({ n }: Grant, outcome: Settlement): Promise<void> {

@@ -70,6 +70,8 @@ function spend(load: Load): Run {
     at: i * 7,
     startedAt: 0,
     pace: undefined as Pace | undefined,
+    lasting: null as number | null,
+    lookAt: 0,
     tally: newTally,
   }))
   for (;;) {
@@ -87,7 +89,13 @@ function spend(load: Load): Run {
     const oldest = sent[freed]
     const freesIn = oldest ? oldest.at + day + late - now : null
     const sinceLast = sent.length > 0 ? now - sent.at(-1)!.at : null
-    const spending = { used: sent.length - freed, freesIn, recent, total: sent.length, sinceLast }
+    const used = sent.length - freed
+    if (now >= one.lookAt) {
+      one.lasting = lastingPace(sent.slice(freed), requests, now)
+      one.lookAt = now + minute
+    }
+    const { lasting } = one
+    const spending = { used, freesIn, recent, total: sent.length, sinceLast, lasting }
     const pace = measurePace(budget, one.pace, spending, now)
     one.pace = pace
     const waits = work(now).map(purpose => ({
@@ -108,6 +116,16 @@ function spend(load: Load): Run {
       one.at += 1
     }
   }
+}
+
+/** Requests a ms that every stretch from now on allows until one of those that count comes free, but for a hundredth. */
+function lastingPace(counting: readonly Sent[], requests: number, now: number): number | null {
+  if (counting.length === 0) return null
+  const left = Math.max(0, requests - Math.floor(requests / 100) - counting.length)
+  return counting.reduce(
+    (least, { at }, i) => Math.min(least, (left + i + 1) / (at + day + late - now)),
+    Number.POSITIVE_INFINITY,
+  )
 }
 
 function mostInADay(sent: readonly Sent[]): number {
@@ -284,12 +302,32 @@ describe('after a quiet time', () => {
   })
 })
 
+describe('a day after an outage', () => {
+  it.each([1, 2, 3])('of %i hours has no hours without a request where nothing comes free', hours => {
+    const requests = 480
+    const series = 7
+    const down = 36 * hour
+    const { sent, refused } = spend({
+      ...{ requests, series, days: 4 },
+      work: now => (now >= down && now < down + hours * hour ? [] : ['live']),
+    })
+    expect(refused).toBe(0)
+    expect(mostInADay(sent)).toBeLessThanOrEqual(requests)
+    // A range of 40 minutes at a time of each series is what a plan of so many requests has.
+    expect(longestPause(sent.filter(({ at }) => at > down + hours * hour))).toBeLessThan(
+      (40 * minute) / series,
+    )
+    expect(onDay(sent, 3) / requests).toBeGreaterThanOrEqual(0.95)
+  })
+})
+
 describe('whoever starts again when little of a day is left', () => {
   it.each(purposes)('has not spent half of it at once: %s', purpose => {
     const budget = { requests: 1_000, window: day, series: 2 }
     const left = 19
     let spending = {
       ...{ used: 1_000 - left, freesIn: 2 * hour, recent: 0, total: 1_000 - left, sinceLast: 10 * minute },
+      lasting: null,
     }
     let pace = measurePace(budget, undefined, spending, 0)
     let sent = 0
@@ -342,14 +380,14 @@ it('a history that was lost and counts as spent is waited for, not fought', () =
   const before = measurePace(
     budget,
     undefined,
-    { used: 10, freesIn: hour, recent: 1, total: 10, sinceLast: second },
+    { used: 10, freesIn: hour, recent: 1, total: 10, sinceLast: second, lasting: null },
     0,
   )
-  const spending = { used: 480, freesIn: 3 * hour, recent: 24, total: 480, sinceLast: second }
+  const spending = { used: 480, freesIn: 3 * hour, recent: 24, total: 480, sinceLast: second, lasting: null }
   const after = measurePace(budget, before, spending, second)
   expect(waitFor(budget, after, spending, 'live')).toBeGreaterThanOrEqual(3 * hour)
   expect(waitFor(budget, after, spending, 'repair')).toBeGreaterThanOrEqual(3 * hour)
-  const freed = { used: 400, freesIn: second, recent: 0, total: 480, sinceLast: hour }
+  const freed = { used: 400, freesIn: second, recent: 0, total: 480, sinceLast: hour, lasting: null }
   const later = measurePace(budget, after, freed, 4 * hour)
   expect(waitFor(budget, later, freed, 'live')).toBe(0)
 })

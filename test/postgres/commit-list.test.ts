@@ -188,12 +188,17 @@ describe('a page of a list', () => {
     const readLog = async (incarnation: number, more: Partial<PageCommit>) => {
       const { version } = (await db.store.progress(app, 'room-events', next))!
       return db.store.commit(
-        logPage(next, version, { ...more, room: { kind: 'incarnation', incarnation, opens: incarnation > 1 } }),
+        logPage(next, version, {
+          ...more,
+          room: { kind: 'incarnation', incarnation, opens: incarnation > 1 },
+        }),
       )
     }
     const read = async (incarnation: number, words: string) => {
       const { version } = (await db.store.progress(app, 'poll', next))!
-      const rows = rowSet({ 'classroom.widget_event': [{ ...item(0, words, { told: words }), room_uuid: next }] })
+      const rows = rowSet({
+        'classroom.widget_event': [{ ...item(0, words, { told: words }), room_uuid: next }],
+      })
       const room = { kind: 'incarnation', incarnation, opens: false } as const
       return db.store.commit(listPage('poll', next, version, { rows, room }))
     }

@@ -86,6 +86,49 @@ describe('what is used of a budget', () => {
   })
 })
 
+describe('the pace that lasts', () => {
+  const pace = (group: string, requests: number) => db.ledger.lastingPace(app, group, day, requests)
+
+  it('is not known of a group that nobody has asked for, or not for a window', async () => {
+    const group = freshGroup()
+    expect(await pace(group, 10)).toBeNull()
+    await ask(group)
+    await db.advance(day * second + reach + 1)
+    expect(await pace(group, 10)).toBeNull()
+  })
+
+  it('is that of the hours in which nothing comes free', async () => {
+    const group = freshGroup()
+    // A burst of twelve, three hours of silence, four more: nothing comes free for the three hours after the twelve have.
+    for (let n = 0; n < 12; n++) await ask(group)
+    await db.advance(3 * hour)
+    for (let n = 0; n < 4; n++) await ask(group)
+    expect(await pace(group, 20)).toBeCloseTo((20 - 16 + 1) / (21 * hour + reach), 12)
+    await db.advance(21 * hour)
+    // The first of the four is not looked at where its neighbour is: an eighth more at most.
+    for (const [requests, left] of [
+      [20, 4],
+      [10, 0],
+    ] as const) {
+      const exact = (left + 13) / (3 * hour + reach)
+      const told = await pace(group, requests)
+      expect(told! / exact).toBeGreaterThanOrEqual(1)
+      expect(told! / exact).toBeLessThan(1.125)
+    }
+  })
+
+  it('looks at few of many', async () => {
+    const group = freshGroup()
+    for (let n = 0; n < 200; n++) await ask(group)
+    await db.advance(hour)
+    await ask(group)
+    // The last is always looked at: after it all is free.
+    expect(await pace(group, 201)).toBeCloseTo(1 / (23 * hour + reach), 12)
+    await db.advance(23 * hour + reach - 1)
+    expect(await pace(group, 201)).toBeCloseTo(201 / (hour + 1), 12)
+  })
+})
+
 describe('a debit', () => {
   it('that still counts is not removed when the clock is set forward', async () => {
     const group = freshGroup()

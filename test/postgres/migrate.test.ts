@@ -29,6 +29,7 @@ const names = [
   '0013-roles-once-told',
   '0014-unread-former-rooms',
   '0015-roles-of-writers',
+  '0016-lasting-pace',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import type { BudgetState } from '../../planning/pacing.ts'
+import type { Spent } from '../../planning/pacing.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import type { Rate } from '../../provider/limits.ts'
 
@@ -98,5 +98,15 @@ export interface Ledger {
   /** It is over without a page to commit. Throws StoreUnavailable. */
   readonly settle: (grant: Grant, outcome: Settlement, clockBounds: ClockBounds) => Promise<void>
   /** How much of a window of `window` seconds is used. Throws StoreUnavailable. */
-  readonly budget: (scope: string, group: string, window: number, recent: number) => Promise<BudgetState>
+  readonly budget: (scope: string, group: string, window: number, recent: number) => Promise<Spent>
+  /**
+   * Requests a ms that can be kept up, of `requests` in `window` seconds, until each of those that count has come free; null
+   * when none does. It looks at many of them: ask rarely. Throws StoreUnavailable.
+   */
+  readonly lastingPace: (
+    scope: string,
+    group: string,
+    window: number,
+    requests: number,
+  ) => Promise<number | null>
 }

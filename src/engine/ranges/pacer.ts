@@ -4,6 +4,7 @@ import {
   measurePace,
   type Pace,
   type PacedBudget,
+  spendable,
   timeOfRound,
   waitFor,
 } from '../../planning/pacing.ts'
@@ -54,6 +55,9 @@ const GRACE_MS = 5_000
 const LATER_SHARE = 0.1
 const LATEST_MS = 4_000
 
+/** How long what is said of the pace that lasts is believed, ms: it changes with hours, and takes a look at many debits. */
+const LASTING_MS = 60_000
+
 /** Windows shorter than this, seconds, are the ledger's business alone. */
 const SHORTEST_PACED = 3_600
 
@@ -87,6 +91,7 @@ interface Turns {
 /** Apps that share a credential share its pace. */
 export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
   const paces = new Map<string, Pace>()
+  const lasting = new Map<string, { readonly pace: number | null; readonly until: number }>()
   const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
@@ -122,12 +127,20 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
         const all = round.values().reduce((sum, each) => sum + each, 0)
         return { requests, window: window * 1_000, series: all }
       }
+      const lastingNow = async (now: number): Promise<number | null> => {
+        const known = lasting.get(key)
+        if (known && now < known.until) return known.pace
+        const pace = await ledger.lastingPace(scope, group, window, spendable(requests))
+        lasting.set(key, { pace, until: now + LASTING_MS })
+        return pace
+      }
       return {
         waits: async (wanted = purposes, isUrgent = false) => {
           const budget = budgetNow()
           const asked = clock.monotonic()
           const recent = lookBack(budget)
-          const spending = await ledger.budget(scope, group, window, recent)
+          const lasting = await lastingNow(asked)
+          const spending = { ...(await ledger.budget(scope, group, window, recent)), lasting }
           const evenly = (requests * recent) / budget.window
           meter.budget(scope, group, {
             used: spending.used / requests,
