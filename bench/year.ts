@@ -140,5 +140,9 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
       what: 'who came',
       text: `select ingest.keep_attendance(${now}, ${2 * calls}); analyze ingest.day_attendance`,
     },
+    {
+      what: 'users of days',
+      text: `select ingest.keep_users(${now}, ${calls}); analyze ingest.day_users`,
+    },
   ]
 }

@@ -15,7 +15,8 @@ import released from './released.json' with { type: 'json' }
 /**
  * What a file after the baseline may hold, so that the release before goes on beside it: what is new, and what that
  * release does not see. An index on a table that is there is made concurrently; a column has no default that a table is
- * written anew for, and none is demanded. How many processes read a table at once is a hint for the planner alone.
+ * written anew for, and none is demanded. How many processes read a table at once is a hint for the planner alone. A trigger
+ * calls a function that the file makes, after what that release writes.
  */
 const allowed = [
   /^create table (?!if )/,
@@ -23,6 +24,7 @@ const allowed = [
   /^alter table [\w.]+ add column (?:(?!,|not null|\bcheck\b|unique|primary|references|generated|default\b).)+(?:default (?:-?\d+|'[^']*'|true|false|null)(?: not null)?)?$/,
   /^alter table [\w.]+ set \(parallel_workers = \d+\)$/,
   /^create (?:or replace )?view /,
+  /^create trigger \w+ after (?:insert|update|delete) on [\w.]+ /,
   /^create (?:or replace )?function /,
   /^comment on /,
   /^grant /,
@@ -70,6 +72,7 @@ describe('a migration after the baseline', () => {
     'do $$ begin drop table classroom.room; end $$',
     'alter table classroom.room set (autovacuum_enabled = false)',
     'truncate classroom.room',
+    'create trigger grow before insert on classroom.room for each row execute function classroom.grow()',
     'revoke select on classroom.room from penstock_read',
     'revoke execute on function analytics.summarize from public',
     'set role penstock_migrate',

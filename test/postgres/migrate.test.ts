@@ -30,6 +30,7 @@ const names = [
   '0014-unread-former-rooms',
   '0015-roles-of-writers',
   '0016-lasting-pace',
+  '0017-users-of-days',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -49,7 +49,7 @@ describe('a member of penstock_read', () => {
     // Letters are not kept where a thousand came in a day, and of that no school should tell; what changed of a class, and
     // a large call, is noted until the housekeeping has reckoned it.
     const aside =
-      /^ingest\.(migration|history|worklist|intent|ownership|unkept_letter|changed_attendance|summary_due|forgotten)|^analytics\..*_(default|\d{8})$/
+      /^ingest\.(migration|history|worklist|intent|ownership|unkept_letter|changed_attendance|changed_users|summary_due|forgotten)|^analytics\..*_(default|\d{8})$/
     const empty: string[] = []
     for (const name of (await namesOf(['r', 'p', 'v'])).filter(one => !withheld[one] && !aside.test(one))) {
       const { rowCount } = await reader.query(`select from ${name} limit 1`)
