@@ -7,6 +7,7 @@ import { systemClock } from '../src/clock/system.ts'
 import { migrateUp } from '../src/postgres/migrate.ts'
 import { streams } from '../src/streams/index.ts'
 import { roomStreamsOf } from '../src/streams/stream.ts'
+import { buildImage } from '../test/container/image.ts'
 import { copyAgain } from './copy.ts'
 import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
 import { type Shares, sharesOf } from './shares.ts'
@@ -17,6 +18,8 @@ export interface DrainOptions {
   readonly rounds: number
   /** One more round, in which the daemon notes what it spends its time on. */
   readonly shares: boolean
+  /** The daemon as the image runs it, with its flags and its environment, instead of the source of the clone. */
+  readonly image: boolean
   readonly say: (line: string) => void
 }
 
@@ -40,8 +43,8 @@ const patience = 1_800_000
  * same tables and indexes, turn by turn. fsync is on for both. The clock runs from the first answer that has events until
  * every series of every room has been read to its end.
  */
-export async function drain({ events, rooms, rounds, shares, say }: DrainOptions) {
-  return onStage({ events, rooms, say }, async stage => {
+export async function drain({ events, rooms, rounds, shares, image, say }: DrainOptions) {
+  return onStage({ events, rooms, image, say }, async stage => {
     const all: Round[] = []
     for (let round = 1; round <= rounds; round++) {
       const one = await playRound(stage, round)
@@ -63,27 +66,31 @@ interface Backlog {
   readonly hoursAgo?: number
   /** Streams of rooms; all of them where it is absent. */
   readonly only?: readonly string[]
+  readonly image?: boolean
   readonly say: (line: string) => void
 }
 
 /** Has a provider that serves the backlog and a Postgres for as long as the work takes. */
 export async function onStage<T>(
-  { events, rooms, only, hoursAgo = 0, say }: Backlog,
+  { events, rooms, only, hoursAgo = 0, image = false, say }: Backlog,
   work: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
   const admin = new pg.Client({ connectionString: withDatabase(server.url, 'postgres') })
   let provider: Child | undefined
+  let program: Program | undefined
   try {
+    program = image ? await programOfImage(say) : programOfClone
     await migrateUp({ url: server.url })
     await admin.connect()
     say(`rendering the answers of ${events} events in ${rooms} rooms`)
     const perRoom = rooms > 0 ? Math.ceil(events / rooms) : 0
     const backlog = [rooms, perRoom, hoursAgo].map(String)
     provider = await startChild(['bench/canned.ts', ...backlog, ...(only ?? [])])
-    return await work({ folder, server, admin, provider, only })
+    return await work({ folder, server, admin, provider, program, only })
   } finally {
+    await program?.remove()
     await provider?.stop()
     await admin.end()
     await server.stop()
@@ -92,11 +99,30 @@ export async function onStage<T>(
   }
 }
 
+/** How the daemon is started. */
+interface Program {
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly remove: () => Promise<void>
+}
+
+const programOfClone: Program = { args: ['bin/penstock.mjs'], env: {}, remove: async () => {} }
+
+/** The image's files in a folder: it is Node itself that the container would start. */
+async function programOfImage(say: (line: string) => void): Promise<Program> {
+  say('building what the image holds')
+  const { files, entrypoint, env, remove } = await buildImage()
+  const args = entrypoint.slice(1).map(arg => (arg.startsWith('/') ? join(files, arg) : arg))
+  const { PATH: _, ...own } = env
+  return { args, env: own, remove }
+}
+
 export interface Stage {
   readonly folder: string
   readonly server: { readonly url: string; readonly pid: number }
   readonly admin: pg.Client
   readonly provider: Child
+  readonly program: Program
   readonly only: readonly string[] | undefined
 }
 
@@ -114,7 +140,7 @@ export async function playRound(stage: Stage, round: number, profile?: string): 
 
 /** Drains all into a database of its own, whose address is told with the figures. */
 export async function drainOnce(
-  { folder, server, admin, provider, only }: Stage,
+  { folder, server, admin, provider, program, only }: Stage,
   round: number,
   profile?: string,
 ): Promise<Omit<Round, 'rows' | 'copySeconds' | 'copyCpu'> & { readonly url: string }> {
@@ -126,7 +152,7 @@ export async function drainOnce(
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   const begun = systemClock.monotonic()
   const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
-  const daemon = await startChild([...flags, 'bin/penstock.mjs', 'run', '--config', config])
+  const daemon = await startChild([...flags, ...program.args, 'run', '--config', config], program.env)
   try {
     await provider.says(`first ${round}`)
     const startSeconds = since(begun)

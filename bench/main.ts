@@ -37,6 +37,7 @@ const { values, positionals } = parseArgs({
     rooms: { type: 'string', default: '200' },
     rounds: { type: 'string', default: '3' },
     shares: { type: 'boolean', default: false },
+    image: { type: 'boolean', default: false },
     values: { type: 'string', default: '6000000' },
     length: { type: 'string', default: '900' },
     calls: { type: 'string', default: '120000' },
@@ -55,7 +56,7 @@ const { values, positionals } = parseArgs({
 const name = positionals[0] ?? ''
 if (!(name in benches)) {
   process.stderr.write(
-    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--sizes N,N] [--processes N,N] [--idle 10s] [--warm N] [--admissions N] [--apps N] [--seconds N]\n`,
+    `usage: npm run bench -- ${Object.keys(benches).join('|')} [--json] [--events N] [--rooms N] [--rounds N] [--shares] [--image] [--values N] [--length N] [--calls N] [--sessions N] [--measured N] [--sizes N,N] [--processes N,N] [--idle 10s] [--warm N] [--admissions N] [--apps N] [--seconds N]\n`,
   )
   process.exitCode = 2
 } else {
@@ -65,6 +66,7 @@ if (!(name in benches)) {
     rooms: Number(values.rooms),
     rounds: Number(values.rounds),
     shares: values.shares,
+    image: values.image,
     values: Number(values.values),
     length: Number(values.length),
     calls: Number(values.calls),

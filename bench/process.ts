@@ -17,8 +17,15 @@ export interface Child {
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** Starts a script of this repository and waits for the first line that it prints. */
-export async function startChild(args: readonly string[]): Promise<Child> {
-  const child = spawn(process.execPath, [...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+export async function startChild(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Child> {
+  const child = spawn(process.execPath, [...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })
   const said = new Set<string>()

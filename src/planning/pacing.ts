@@ -171,6 +171,11 @@ function drain(common: number, spare: number, requests: number): Pick<Pace, 'com
   return { common: common - fromCommon, spare: Math.max(0, spare - (requests - fromCommon)) }
 }
 
+/** What is left of the buckets when some requests are debited that were begun and that the ledger has not heard of yet. */
+export function withoutBegun(pace: Pace, begun: number): Pace {
+  return { ...pace, ...drain(pace.common, pace.spare, begun) }
+}
+
 /** Requests of the budget that an even spending touches. */
 export function spendable(requests: number): number {
   return requests - Math.floor(requests * LEFT_BY_PACE)

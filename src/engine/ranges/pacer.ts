@@ -7,6 +7,7 @@ import {
   spendable,
   timeOfRound,
   waitFor,
+  withoutBegun,
 } from '../../planning/pacing.ts'
 import { type Purpose, purposes } from '../../planning/shares.ts'
 import type { Ledger, Meter } from '../ports.ts'
@@ -58,6 +59,9 @@ const LATEST_MS = 4_000
 /** How long what is said of the pace that lasts is believed, ms: it changes with hours, and takes a look at many debits. */
 const LASTING_MS = 60_000
 
+/** A request that was begun is debited within this time, ms, or stands behind something that held it up. */
+const BEGUN_MS = 60_000
+
 /** Windows shorter than this, seconds, are the ledger's business alone. */
 const SHORTEST_PACED = 3_600
 
@@ -92,6 +96,8 @@ interface Turns {
 export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
   const paces = new Map<string, Pace>()
   const lasting = new Map<string, { readonly pace: number | null; readonly until: number }>()
+  /** When requests were begun that the ledger has not heard of, for each budget. */
+  const begun = new Map<string, readonly number[]>()
   const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
@@ -147,8 +153,13 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
             pace: spending.recent / evenly,
             over: recent,
           })
-          const pace = measurePace(budget, paces.get(key), spending, asked)
-          paces.set(key, pace)
+          const before = paces.get(key)
+          const measured = measurePace(budget, before, spending, asked)
+          paces.set(key, measured)
+          const heardOf = before ? spending.total - before.total : 0
+          const waiting = (begun.get(key) ?? []).slice(heardOf).filter(at => asked - at < BEGUN_MS)
+          begun.set(key, waiting)
+          const pace = withoutBegun(measured, waiting.length)
           const later = random.next() * Math.min(LATEST_MS, (budget.window / requests) * LATER_SHARE)
           const waits = waitsOf(purpose => {
             const wait = waitFor(budget, pace, spending, purpose)
@@ -173,6 +184,7 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
         },
         evenRound: () => (budgetNow().series * window) / requests,
         began: () => {
+          begun.set(key, [...(begun.get(key) ?? []), clock.monotonic()])
           const own = shared.stands.get(app)
           if (!own) return
           shared.last = own

@@ -127,6 +127,31 @@ describe('the pace of a budget', () => {
     expect(Math.min(first!, second!)).toBeGreaterThan(160)
   })
 
+  it('has one request spent by whoever begins it, before the ledger has heard of it', async () => {
+    const { pacer, ledger, clock } = makeHarness()
+    ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
+    await pacer.waits()
+    await clock.advance(5 * minute)
+    expect((await pacer.waits()).backfill).toBe(0)
+    pacer.began()
+    const { backfill } = await pacer.waits()
+    expect(backfill).toBeGreaterThan(minute)
+    ledger.state = { ...ledger.state, used: 27, recent: 27, total: 27, sinceLast: 0 }
+    expect(Math.abs((await pacer.waits()).backfill - backfill)).toBeLessThan(1_000)
+  })
+
+  it('takes back what was begun and never debited', async () => {
+    const { pacer, ledger, clock } = makeHarness()
+    ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
+    await pacer.waits()
+    await clock.advance(5 * minute)
+    await pacer.waits()
+    pacer.began()
+    expect((await pacer.waits()).backfill).toBeGreaterThan(minute)
+    await clock.advance(minute)
+    expect((await pacer.waits()).backfill).toBe(0)
+  })
+
   it('leaves windows of a minute to the ledger', async () => {
     const { pacers, limit, ledger } = makeHarness()
     ledger.state = { ...ledger.state, used: 3, freesIn: minute, recent: 3 }
