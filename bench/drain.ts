@@ -1,14 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { destroyEmbedded, startEmbedded } from '../embedded-postgres/src/start.ts'
 import { systemClock } from '../src/clock/system.ts'
-import { migrateUp } from '../src/postgres/migrate.ts'
 import { streams } from '../src/streams/index.ts'
 import { roomStreamsOf } from '../src/streams/stream.ts'
 import { buildImage } from '../test/container/image.ts'
 import { copyAgain } from './copy.ts'
+import { type Database, onDatabase } from './database.ts'
 import { type Child, cpuSeconds, peakMemory, startChild, treeCpuSeconds } from './process.ts'
 import { type Shares, sharesOf } from './shares.ts'
 
@@ -75,28 +73,20 @@ export async function onStage<T>(
   { events, rooms, only, hoursAgo = 0, image = false, say }: Backlog,
   work: (stage: Stage) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const server = await startEmbedded({ dataDir: folder, clock: systemClock, durability: 'full' })
-  const admin = new pg.Client({ connectionString: withDatabase(server.url, 'postgres') })
-  let provider: Child | undefined
-  let program: Program | undefined
-  try {
-    program = image ? await programOfImage(say) : programOfClone
-    await migrateUp({ url: server.url })
-    await admin.connect()
-    say(`rendering the answers of ${events} events in ${rooms} rooms`)
-    const perRoom = rooms > 0 ? Math.ceil(events / rooms) : 0
-    const backlog = [rooms, perRoom, hoursAgo].map(String)
-    provider = await startChild(['bench/canned.ts', ...backlog, ...(only ?? [])])
-    return await work({ folder, server, admin, provider, program, only })
-  } finally {
-    await program?.remove()
-    await provider?.stop()
-    await admin.end()
-    await server.stop()
-    await destroyEmbedded(folder, systemClock)
-    await rm(folder, { recursive: true, force: true })
-  }
+  return onDatabase(async database => {
+    const program = image ? await programOfImage(say) : programOfClone
+    let provider: Child | undefined
+    try {
+      say(`rendering the answers of ${events} events in ${rooms} rooms`)
+      const perRoom = rooms > 0 ? Math.ceil(events / rooms) : 0
+      const backlog = [rooms, perRoom, hoursAgo].map(String)
+      provider = await startChild(['bench/canned.ts', ...backlog, ...(only ?? [])])
+      return await work({ ...database, provider, program, only })
+    } finally {
+      await provider?.stop()
+      await program.remove()
+    }
+  })
 }
 
 /** How the daemon is started. */
@@ -117,10 +107,7 @@ async function programOfImage(say: (line: string) => void): Promise<Program> {
   return { args, env: own, remove }
 }
 
-export interface Stage {
-  readonly folder: string
-  readonly server: { readonly url: string; readonly pid: number }
-  readonly admin: pg.Client
+export interface Stage extends Database {
   readonly provider: Child
   readonly program: Program
   readonly only: readonly string[] | undefined
@@ -140,11 +127,11 @@ export async function playRound(stage: Stage, round: number, profile?: string): 
 
 /** Drains all into a database of its own, whose address is told with the figures. */
 export async function drainOnce(
-  { folder, server, admin, provider, program, only }: Stage,
+  { folder, server, fresh, provider, program, only }: Stage,
   round: number,
   profile?: string,
 ): Promise<Omit<Round, 'rows' | 'copySeconds' | 'copyCpu'> & { readonly url: string }> {
-  const url = await freshDatabase(admin, server.url, `round_${round}`)
+  const url = await fresh(`round_${round}`)
   const config = join(folder, `penstock-${round}.yaml`)
   await writeFile(config, configText(url, provider.firstLine, only), { mode: 0o600 })
   await fetch(`${provider.firstLine}/round/${round}`)
@@ -170,18 +157,6 @@ export async function drainOnce(
     await daemon.stop()
     await pool.end()
   }
-}
-
-/** A database of its own for each round, as the first one was after its migrations. */
-export async function freshDatabase(admin: pg.Client, template: string, name: string): Promise<string> {
-  await admin.query(`create database ${name} template ${new URL(template).pathname.slice(1)}`)
-  return withDatabase(template, name)
-}
-
-function withDatabase(address: string, name: string): string {
-  const url = new URL(address)
-  url.pathname = `/${name}`
-  return url.href
 }
 
 /** Nothing limits the daemon but its own work: rates are far above what two cores can do. */
@@ -236,7 +211,7 @@ function figuresOf(rounds: readonly Round[], events: number) {
 }
 
 /** The middle one of the rounds, the least and the most. */
-function spread(values: readonly number[]): readonly [middle: number, least: number, most: number] {
+export function spread(values: readonly number[]): readonly [middle: number, least: number, most: number] {
   const sorted = values.map(value => Number(value.toPrecision(3))).sort((a, b) => a - b)
   return [sorted[sorted.length >> 1]!, sorted[0]!, sorted.at(-1)!]
 }

@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util'
 import { admit } from './admit.ts'
 import { apps, beside, idle } from './apps.ts'
 import { readBodies } from './bodies.ts'
+import { commits } from './commits.ts'
 import { drain } from './drain.ts'
+import { lag } from './lag.ts'
 import { peer } from './peer.ts'
 import { reads } from './reads.ts'
 import { samples } from './samples.ts'
@@ -16,6 +18,8 @@ import { status } from './status.ts'
 
 const benches = {
   drain,
+  commits,
+  lag,
   samples,
   reads,
   scale,

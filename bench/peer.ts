@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freshDatabase, onStage, playRound, type Round, type Stage } from './drain.ts'
+import { onStage, playRound, type Round, type Stage } from './drain.ts'
 import { treeCpuSeconds } from './process.ts'
 
 export interface PeerOptions {
@@ -54,8 +54,8 @@ function takenOf({ startSeconds, drainSeconds, daemonCpu, serverCpu }: Round): T
   return { startSeconds, seconds: drainSeconds, cpu: daemonCpu, serverCpu }
 }
 
-async function playPeer({ server, admin, provider }: Stage, round: number, events: number): Promise<Taken> {
-  const url = await freshDatabase(admin, server.url, `round_${round}`)
+async function playPeer({ server, fresh, provider }: Stage, round: number, events: number): Promise<Taken> {
+  const url = await fresh(`round_${round}`)
   await fetch(`${provider.firstLine}/round/${round}`)
   const before = await treeCpuSeconds(server.pid)
   const { stdout } = await run(pathOf('../.penstock/peer/bin/python'), [

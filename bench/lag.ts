@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { createSandbox, demoApp, listen } from '../sandbox/src/index.ts'
+import { systemClock } from '../src/clock/system.ts'
+import { onDatabase } from './database.ts'
+import { startChild } from './process.ts'
+
+interface LagOptions {
+  readonly rooms: number
+  /** For how long events are looked for. */
+  readonly seconds: number
+  readonly say: (line: string) => void
+}
+
+const lookEveryMs = 50
+/** What began before the daemon came, and a first look at each room, are not counted. */
+const settledAfterMs = 45_000
+/** Of the feed of an app in which something happens. */
+const feedEvery = 2
+
+/**
+ * How long after it happened an event is in its table, in so many classes that go on at one time: what is stored is looked for every
+ * 50 ms, and the clock of the provider is that of the machine.
+ */
+export function lag({ rooms, seconds, say }: LagOptions) {
+  return onDatabase(async ({ folder, server }) => {
+    const school = { classes: rooms, students: 8, lessonMinutes: 45, breakMinutes: 5, eventsPerMinute: 20 }
+    const sandbox = createSandbox({
+      ...{ clock: systemClock, seed: 1, apps: [demoApp] },
+      profile: { kind: 'school', ...school, historyMinutes: 20 },
+    })
+    const provider = await listen(sandbox)
+    const config = join(folder, 'lag.yaml')
+    await writeFile(config, configText(server.url, provider.url), { mode: 0o600 })
+    const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+    const daemon = await startChild(['bin/penstock.mjs', 'run', '--config', config])
+    try {
+      say(`waiting ${settledAfterMs / 1_000} s until ${rooms} classes are known`)
+      await systemClock.sleep(settledAfterMs)
+      const found = await lagsUntil(pool, systemClock.monotonic() + seconds * 1_000)
+      const at = (share: number) =>
+        found.lags.toSorted((a, b) => a - b)[Math.ceil(found.lags.length * share) - 1]!
+      return {
+        ...{ rooms: found.rooms, events: found.lags.length, poll_interval_seconds: feedEvery },
+        ...{ p50_seconds: at(0.5), p99_seconds: at(0.99), most_seconds: at(1) },
+      }
+    } finally {
+      await daemon.stop()
+      await pool.end()
+      await provider.close()
+    }
+  })
+}
+
+/** Seconds from each event that happens from now on until a look finds it. */
+async function lagsUntil(pool: pg.Pool, end: number) {
+  const since = systemClock.now()
+  const seen = new Set<string>()
+  const rooms = new Set<string>()
+  const lags: number[] = []
+  let from = new Date(since)
+  while (systemClock.monotonic() < end) {
+    const { rows } = await pool.query<{ room: string; sequence: string; at: number }>(
+      `select room_uuid as room, sequence::text, extract(epoch from event_time)::float8 * 1000 as at
+       from classroom.room_event where received_at >= $1 and event_time >= $2`,
+      [from, new Date(since)],
+    )
+    const now = systemClock.now()
+    // What is committed later may have come before what is seen now.
+    from = new Date(now - 10_000)
+    for (const { room, sequence, at } of rows) {
+      if (seen.has(`${room} ${sequence}`)) continue
+      seen.add(`${room} ${sequence}`)
+      rooms.add(room)
+      lags.push(Number(((now - at) / 1_000).toFixed(2)))
+    }
+    await systemClock.sleep(lookEveryMs)
+  }
+  return { lags, rooms: rooms.size }
+}
+
+/** The intervals are those of the defaults. */
+function configText(databaseUrl: string, providerUrl: string): string {
+  return `database: { url: "${databaseUrl}" }
+http: { listen: "127.0.0.1:0" }
+log: { level: warn }
+provider: { classroom: { url: "${providerUrl}" } }
+limits: { classroom: { perSecond: 10000, concurrency: 16 } }
+apps: [{ id: ${demoApp.id}, region: ap, plan: premium, classroom: { uid: ${demoApp.uid}, token: ${demoApp.token} } }]
+`
+}
