@@ -70,7 +70,7 @@ async function play(
   rooms: readonly RoomPages[],
   serverCpu: () => Promise<number>,
 ): Promise<Played> {
-  const pool = connect({ ...defaultConnection, url, poolSize: 4 })
+  const pool = connect({ ...defaultConnection, url, poolSize: 8 })
   const admin = new pg.Pool({ connectionString: url, max: 1 })
   try {
     await admin.query(`insert into ingest.ownership values (0, 'bench', 1)`)
@@ -80,6 +80,7 @@ async function play(
         roomMemory: 3_600_000,
         region: () => 'ap',
         sequenceScope: 'room',
+        clock: systemClock,
       },
     })
     const commitRoom = async (room: RoomPages) => {

@@ -14,6 +14,8 @@ interface LagOptions {
 }
 
 const lookEveryMs = 50
+/** A page in hand is tried for a minute. */
+const lateMs = 60_000
 /** What began before the daemon came, and a first look at each room, are not counted. */
 const settledAfterMs = 45_000
 /** Of the feed of an app in which something happens. */
@@ -53,22 +55,21 @@ export function lag({ rooms, seconds, say }: LagOptions) {
   })
 }
 
-/** Seconds from each event that happens from now on until a look finds it. */
+/** Seconds from each event that happens from now until `end` until a look finds it; what is late is waited for. */
 async function lagsUntil(pool: pg.Pool, end: number) {
   const since = systemClock.now()
+  const until = since + end - systemClock.monotonic()
   const seen = new Set<string>()
   const rooms = new Set<string>()
   const lags: number[] = []
-  let from = new Date(since)
-  while (systemClock.monotonic() < end) {
+  while (systemClock.monotonic() < end + lateMs) {
     const { rows } = await pool.query<{ room: string; sequence: string; at: number }>(
       `select room_uuid as room, sequence::text, extract(epoch from event_time)::float8 * 1000 as at
-       from classroom.room_event where received_at >= $1 and event_time >= $2`,
-      [from, new Date(since)],
+       from classroom.room_event where received_at >= $1 and event_time between $2 and $3`,
+      // What is committed later may have come before what is seen now.
+      [systemClock.now() - lateMs, since, until].map(at => new Date(at)),
     )
     const now = systemClock.now()
-    // What is committed later may have come before what is seen now.
-    from = new Date(now - 10_000)
     for (const { room, sequence, at } of rows) {
       if (seen.has(`${room} ${sequence}`)) continue
       seen.add(`${room} ${sequence}`)
@@ -77,6 +78,7 @@ async function lagsUntil(pool: pg.Pool, end: number) {
     }
     await systemClock.sleep(lookEveryMs)
   }
+  if (lags.length === 0) throw new Error('no event was stored')
   return { lags, rooms: rooms.size }
 }
 

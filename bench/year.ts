@@ -142,7 +142,7 @@ export function yearOfCalls({ calls, sessions, measured }: Year, end: number): r
     },
     {
       what: 'users of days',
-      text: `select ingest.keep_users(${now}, ${calls}); analyze ingest.day_users`,
+      text: `do $$ begin while ingest.keep_users(${now}, ${calls}) > 0 loop end loop; end $$; analyze ingest.day_users`,
     },
   ]
 }

@@ -70,25 +70,46 @@ language sql stable parallel safe cost 100000 as $$
      ) persons))
 $$;
 
+-- What is kept of an app has no day missing in between: days after the last one are kept in their order, and those before the
+-- first one, of calls that came later, backwards; of the others those with a note. A day of a large app takes long, and its
+-- calls wait meanwhile to be summed up: what is left after a second is done the next time.
 create function ingest.keep_users(p_before timestamptz, p_most int) returns int language plpgsql volatile as $$
 declare
   v_day record;
+  v_left text;
   v_kept int := 0;
 begin
   for v_day in
     select z.app_id, d.begins_at, d.ends_at from ingest.app z
     cross join lateral (
-      select (min(c.created_at) at time zone 'UTC')::date as first, (max(c.created_at) at time zone 'UTC')::date as last
-      from analytics.call c where c.app_id = z.app_id
+      select (select c.created_at from analytics.call c where c.app_id = z.app_id order by c.created_at limit 1) as first,
+             (select c.created_at from analytics.call c where c.app_id = z.app_id order by c.created_at desc limit 1) as last,
+             (select k.begins_at from ingest.day_users k where k.app_id = z.app_id order by k.begins_at limit 1) as kept_from,
+             (select k.begins_at from ingest.day_users k where k.app_id = z.app_id order by k.begins_at desc limit 1) as kept_to
+      offset 0
     ) c
-    join ingest.calendar d on d.time_zone = 'UTC' and d.utc_day between c.first and c.last
-    where d.ends_at <= p_before and (
-      not exists (select from ingest.day_users k where k.app_id = z.app_id and k.begins_at = d.begins_at)
-      or exists (select from ingest.changed_users x where x.app_id = z.app_id and x.began_at >= d.begins_at and x.began_at < d.ends_at))
-    order by 1, 2
+    cross join lateral (
+      select d.begins_at, d.ends_at from ingest.calendar d
+      where d.time_zone = 'UTC' and d.utc_day between (c.first at time zone 'UTC')::date and (coalesce(c.kept_from, c.last) at time zone 'UTC')::date
+        and d.begins_at is distinct from c.kept_from
+      union
+      select d.begins_at, d.ends_at from ingest.calendar d
+      where d.time_zone = 'UTC' and d.utc_day between (c.kept_to at time zone 'UTC')::date and (c.last at time zone 'UTC')::date
+        and d.begins_at > c.kept_to
+      union
+      select d.begins_at, d.ends_at from ingest.changed_users x
+      join ingest.calendar d on d.time_zone = 'UTC' and d.utc_day = (x.began_at at time zone 'UTC')::date
+      where x.app_id = z.app_id
+    ) d
+    where d.ends_at <= p_before
+    order by z.app_id, case when d.begins_at < c.kept_from then -extract(epoch from d.begins_at) else extract(epoch from d.begins_at) end
   loop
-    exit when v_kept >= p_most;
-    continue when not pg_try_advisory_xact_lock(hashtextextended('penstock users of ' || v_day.app_id, 0));
+    exit when v_kept >= p_most or v_kept > 0 and clock_timestamp() - statement_timestamp() > interval '1 second';
+    continue when v_day.app_id = v_left;
+    if not pg_try_advisory_xact_lock(hashtextextended('penstock users of ' || v_day.app_id, 0)) then
+      v_left := v_day.app_id;
+      continue;
+    end if;
     delete from ingest.day_users k where k.app_id = v_day.app_id and k.begins_at = v_day.begins_at;
     delete from ingest.changed_users x where x.app_id = v_day.app_id and x.began_at >= v_day.begins_at and x.began_at < v_day.ends_at;
     insert into ingest.day_users values (v_day.app_id, v_day.begins_at, analytics.users_between(v_day.app_id, v_day.begins_at, v_day.ends_at));
@@ -98,9 +119,10 @@ begin
 end
 $$;
 comment on function ingest.keep_users is
-  'Keeps how many users days had that ended before a moment, so many days at most; answers of how many. An app that somebody writes to is left for the next time';
+  'Keeps how many users days had that ended before a moment, so many days at most, and for about a second; answers of how many. An app that somebody writes to is left for the next time';
+-- Before everybody else loses it: calls are stored meanwhile.
+grant execute on function ingest.note_users, ingest.users_changed, ingest.call_moved, ingest.keep_users to penstock_runtime;
 revoke execute on function ingest.note_users from public;
 revoke execute on function ingest.users_changed from public;
 revoke execute on function ingest.call_moved from public;
 revoke execute on function ingest.keep_users from public;
-grant execute on function ingest.note_users, ingest.users_changed, ingest.call_moved, ingest.keep_users to penstock_runtime;

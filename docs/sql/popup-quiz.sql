@@ -22,16 +22,27 @@ with
       offset 0
     ) s
     where s.content_hash <> d.content_hash and exists (select from fence) and exists (select from verified)
+      and exists (select from ingest.progress p
+                  where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version)
   ),
   doubtful as materialized (
     select from told_otherwise t
     where not exists (
       select from ingest.divergence g
-      where g.app_id = :app and g.stream = :stream and g.series = :series and g.key = t.key)
+      where g.app_id = :app and g.stream = :stream and g.series = :series and g.key = t.key
+        and g.seen_at > ingest.clock() - :memory::interval)
   ),
+  log_again as (
+    update ingest.progress p set version = p.version + 1
+    where p.app_id = :app and p.series = :series and exists (select from doubtful)
+      and p.stream = any (array(select unnest(s.needs) from ingest.stream s where s.stream = :stream))
+    returning 1
+  ),
+  -- Whoever commits the log holds its progress first: so does this.
   doubted as (
     update classroom.room r set verified_at = ingest.clock() - :memory::interval
     where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int and exists (select from doubtful)
+      and (select count(*) from log_again) >= 0
   ),
   moved as (
     update ingest.progress p
@@ -95,10 +106,11 @@ with
     returning (xmax = 0) as fresh
   ),
   diverged as (
-    insert into ingest.divergence (app_id, stream, series, key, kept, other)
+    insert into ingest.divergence as g (app_id, stream, series, key, kept, other)
     select :app, :stream, :series, t.key, t.kept, t.other from told_otherwise t
-    on conflict do nothing
-    returning 1
+    on conflict (app_id, stream, series, key, md5(other::text)) do update set seen_at = ingest.clock()
+      where g.seen_at <= ingest.clock() - :memory::interval
+    returning (xmax = 0) as fresh
   ),
   offered as materialized (
     select r.*, exists (select from ingest.dead_letter t
@@ -143,4 +155,4 @@ with
   select (select version from moved)::int as version, exists (select from fence) as owned,
          json_build_object('classroom.widget_event', (select count(*) from stored_widget_event where fresh), 'classroom.quiz', (select count(*) from stored_quiz where fresh), 'classroom.quiz_submission', (select count(*) from stored_quiz_submission where fresh)) as stored,
          (select coalesce(json_object_agg(r.reason, r.letters), '{}') from
-           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, (select count(*) from diverged)::int as diverged, exists (select from verified) and not exists (select from doubtful) as verified;
+           (select reason, count(*) as letters from rejected where fresh group by reason) r) as set_aside, (select count(*) from diverged where fresh)::int as diverged, exists (select from verified) and not exists (select from doubtful) as verified;

@@ -139,13 +139,15 @@ export function measure(
   stored: CommitResult,
 ): void {
   const labels = { app: app.id, stream }
+  const diverged = 'diverged' in stored ? (stored.diverged ?? 0) : 0
   if (stored.outcome !== 'committed') {
     meter.page(labels, stored.outcome)
+    if (diverged > 0) meter.divergences(labels, diverged)
     return
   }
   meter.page(labels, isEmpty ? 'empty' : 'committed')
   meter.rows(stored.stored)
-  if (stored.diverged > 0) meter.divergences(labels, stored.diverged)
+  if (diverged > 0) meter.divergences(labels, diverged)
   for (const [reason, letters] of Object.entries(stored.deadLetters))
     meter.deadLetters(labels, reason, letters)
   if (ignored > 0) meter.ignored(labels, ignored)

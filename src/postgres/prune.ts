@@ -127,8 +127,8 @@ const QUIET_MS = 6 * 3_600_000
 /** A tenth as many days and classes as rows of other tables: each takes as long as ten of them. */
 const keepAttendance = `select case when ingest.keep_attendance($1, $2 / 10) >= $2 / 10 then $2 else 0 end as gone`
 
-/** A day of calls takes as long as ten rows too. */
-const keepUsers = `select case when ingest.keep_users($1, $2 / 10) >= $2 / 10 then $2 else 0 end as gone`
+/** As many days as fit into a second. */
+const keepUsers = `select case when ingest.keep_users($1, $2) > 0 then $2 else 0 end as gone`
 
 /** What ages: all that happened in rooms, who was in calls, and tables of rows that nobody asks for when they are old. */
 type Aging = 'classroom' | 'calls' | 'dead_letter' | 'notification' | 'cloud_player_change'

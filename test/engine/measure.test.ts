@@ -57,4 +57,11 @@ describe('a page', () => {
       expect(told({ outcome })).toEqual([['page', [labels, outcome]]])
     },
   )
+
+  it('that contradicts what is stored, and waits for that, counts as a contradiction', () => {
+    expect(told({ outcome: 'unverified', diverged: 2 })).toEqual([
+      ['page', [labels, 'unverified']],
+      ['divergences', [labels, 2]],
+    ])
+  })
 })

@@ -163,7 +163,7 @@ describe('a page of a list', () => {
     await read([0, 'a'], [1, 'b'])
     expect(await read([0, 'a'], [1, 'b'])).toMatchObject({ outcome: 'committed', diverged: 0 })
 
-    expect(await read([0, 'x'], [1, 'y'], [2, 'z'])).toEqual({ outcome: 'unverified' })
+    expect(await read([0, 'x'], [1, 'y'], [2, 'z'])).toEqual({ outcome: 'unverified', diverged: 2 })
     expect(await read([0, 'a'], [1, 'b'])).toEqual({ outcome: 'unverified' })
     const asStored = [
       { position: 0, told: 'a', voted: 'a' },
@@ -181,6 +181,51 @@ describe('a page of a list', () => {
       { key: '1/0', kept: { told: 'a' }, other: { told: 'x' }, resolved_at: null },
       { key: '1/1', kept: { told: 'b' }, other: { told: 'y' }, resolved_at: null },
     ])
+  })
+
+  it('has a reading of the log begin again that was under way when the items were told otherwise', async () => {
+    const name = 'under-way'
+    await db.store.discoverRooms(me, app, [name])
+    await db.store.commit(logPage(name, 0, { rows: eventRows([event(name, 1)]) }))
+    const read = async (words: string) => {
+      const { version } = (await db.store.progress(app, 'poll', name))!
+      const rows = rowSet({
+        'classroom.widget_event': [{ ...item(0, words, { told: words }), room_uuid: name }],
+      })
+      return db.store.commit(listPage('poll', name, version, { rows }))
+    }
+    await read('a')
+    const { version } = (await db.store.progress(app, 'room-events', name))!
+    expect(await read('x')).toEqual({ outcome: 'unverified', diverged: 1 })
+    expect(await db.store.commit(logPage(name, version))).toEqual({ outcome: 'stale' })
+    expect(await read('x')).toEqual({ outcome: 'unverified' })
+  })
+
+  it('doubts again what is told otherwise longer after than the provider remembers a room', async () => {
+    const name = 'told-again'
+    await db.store.discoverRooms(me, app, [name])
+    const readLog = async () => {
+      const version = (await db.store.progress(app, 'room-events', name))?.version ?? 0
+      await db.store.commit(logPage(name, version, { rows: eventRows([event(name, 1)]) }))
+    }
+    const read = async (words: string) => {
+      const { version } = (await db.store.progress(app, 'poll', name))!
+      const rows = rowSet({
+        'classroom.widget_event': [{ ...item(0, words, { told: words }), room_uuid: name }],
+      })
+      return db.store.commit(listPage('poll', name, version, { rows }))
+    }
+    await readLog()
+    await read('a')
+    await read('x')
+    await readLog()
+    expect(await read('x')).toMatchObject({ outcome: 'committed' })
+    await db.advance(2 * hour)
+    await readLog()
+    expect(await read('x')).toEqual({ outcome: 'unverified' })
+    await readLog()
+    expect(await read('x')).toMatchObject({ outcome: 'committed', diverged: 0 })
+    await db.advance(-2 * hour)
   })
 
   it('takes other items for those of the next room where its log says so', async () => {
@@ -205,7 +250,7 @@ describe('a page of a list', () => {
     await db.store.discoverRooms(me, app, [next])
     await readLog(1, { rows: eventRows([event(next, 1)]) })
     await read(1, 'a')
-    expect(await read(1, 'x')).toEqual({ outcome: 'unverified' })
+    expect(await read(1, 'x')).toEqual({ outcome: 'unverified', diverged: 1 })
     await readLog(2, { rows: eventRows([event(next, 1, { data: { another: true } })]) })
     expect(await read(2, 'x')).toMatchObject({ outcome: 'committed' })
     expect(

@@ -104,6 +104,22 @@ it('notes nothing of a call whose users stay, nor of one whose day is not kept',
   expect(await db.rows('select call_id from ingest.changed_users')).toEqual([])
 })
 
+it('keeps days before those that are kept, of calls that came later, and leaves none out', async () => {
+  await db.keepHouse()
+  await db.rows(`
+    insert into analytics.call (app_id, call_id, created_at) values ('school', 'older', '2026-01-25 10:00Z');
+    insert into analytics.call_summary (app_id, call_id, persons) values ('school', 'older', '{eve}')`)
+  expect(await db.value(`select ingest.keep_users('2026-02-09', 3)`)).toBe(3)
+  expect((await kept()).map(({ day }) => day)).toEqual([
+    ...['2026-01-30', '2026-01-31', '2026-02-01'],
+    ...asCounted.map(({ day }) => day),
+  ])
+  await db.keepHouse()
+  const days = (await kept()).map(({ day }) => day)
+  expect([days[0], days.length]).toEqual(['2026-01-25', 11])
+  expect(await db.value(`select ingest.keep_users('2026-02-09', 100)`)).toBe(0)
+})
+
 it('leaves an app alone while calls of it are on their way', async () => {
   await db.keepHouse()
   const writer = await session(db.url)

@@ -20,8 +20,11 @@ export type CommitResult =
   | { readonly outcome: 'stale' }
   /** The shard belongs to another owner now: stop at once. */
   | { readonly outcome: 'fenced' }
-  /** The room has not been seen alive for longer than the provider remembers: its log must be probed first. */
-  | { readonly outcome: 'unverified' }
+  /**
+   * The room has not been seen alive for longer than the provider remembers, or the page may be of the next room of its
+   * name: the log must be probed first. `diverged`: what contradicts what is stored, if that is why.
+   */
+  | { readonly outcome: 'unverified'; readonly diverged?: number }
 
 export interface Progress {
   /** Raised by every commit; a commit with another version than the stored one writes nothing. */

@@ -87,7 +87,9 @@ export function startGroupScheduler(
   const places = () => (health.state() === 'up' ? group.limit.concurrency : 1)
 
   function start(request: PendingRequest): void {
+    const over = group.pacer.began()
     const run = request.run().finally(() => {
+      over()
       running.delete(run)
       wakeup.notify()
     })
@@ -120,7 +122,6 @@ export function startGroupScheduler(
     const choice = chooseRequest(first, { tally, now: now(), soon: group.soon() })
     if (!choice) return Math.min(idle, ...requests.map(({ purpose }) => waits[purpose]))
     tally = choice.tally
-    group.pacer.began()
     start(choice.request)
     return 0
   }

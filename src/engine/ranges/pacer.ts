@@ -32,8 +32,8 @@ export interface Pacer {
   readonly firstRound: () => number
   /** In how many seconds that is done at an even pace. */
   readonly evenRound: () => number
-  /** The app begins to ask for something: its turn is over. */
-  readonly began: () => void
+  /** The app begins to ask for something: its turn is over. To be called when that has ended, answered or not. */
+  readonly began: () => () => void
 }
 
 export type Pacers = ReturnType<typeof createPacers>
@@ -95,9 +95,9 @@ interface Turns {
 /** Apps that share a credential share its pace. */
 export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
   const paces = new Map<string, Pace>()
-  const lasting = new Map<string, { readonly pace: number | null; readonly until: number }>()
+  const lasting = new Map<string, { readonly pace: Promise<number | null>; readonly until: number }>()
   /** When requests were begun that the ledger has not heard of, for each budget. */
-  const begun = new Map<string, readonly number[]>()
+  const begun = new Map<string, Set<{ readonly at: number }>>()
   const turns = new Map<string, Turns>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
@@ -117,7 +117,7 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
       if (!longest || longest.window < SHORTEST_PACED) {
         const round = () => series * fastest
         return {
-          ...{ waits: async () => noWaits, share: () => Infinity, began: () => {} },
+          ...{ waits: async () => noWaits, share: () => Infinity, began: () => () => {} },
           ...{ firstRound: round, evenRound: round },
         }
       }
@@ -133,33 +133,43 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
         const all = round.values().reduce((sum, each) => sum + each, 0)
         return { requests, window: window * 1_000, series: all }
       }
-      const lastingNow = async (now: number): Promise<number | null> => {
+      const lastingNow = (now: number): Promise<number | null> => {
         const known = lasting.get(key)
         if (known && now < known.until) return known.pace
-        const pace = await ledger.lastingPace(scope, group, window, spendable(requests))
+        const pace = ledger.lastingPace(scope, group, window, spendable(requests))
         lasting.set(key, { pace, until: now + LASTING_MS })
+        pace.catch(() => lasting.delete(key))
         return pace
+      }
+      const underWay = begun.get(key) ?? new Set()
+      begun.set(key, underWay)
+      /** Those that the ledger has not heard of; each debit since the last look was one of them, the oldest first. */
+      const notHeardOf = (heardOf: number, now: number): number => {
+        for (const one of [...underWay].slice(0, heardOf)) underWay.delete(one)
+        return [...underWay].filter(({ at }) => now - at < BEGUN_MS).length
       }
       return {
         waits: async (wanted = purposes, isUrgent = false) => {
           const budget = budgetNow()
           const asked = clock.monotonic()
           const recent = lookBack(budget)
-          const lasting = await lastingNow(asked)
-          const spending = { ...(await ledger.budget(scope, group, window, recent)), lasting }
+          const [lasting, spent] = await Promise.all([
+            lastingNow(asked),
+            ledger.budget(scope, group, window, recent),
+          ])
+          const before = paces.get(key)
+          // Apps that share it look at one time, and an older look may be heard of last.
+          const spending = { ...spent, total: Math.max(spent.total, before?.total ?? 0), lasting }
           const evenly = (requests * recent) / budget.window
           meter.budget(scope, group, {
             used: spending.used / requests,
             pace: spending.recent / evenly,
             over: recent,
           })
-          const before = paces.get(key)
           const measured = measurePace(budget, before, spending, asked)
           paces.set(key, measured)
           const heardOf = before ? spending.total - before.total : 0
-          const waiting = (begun.get(key) ?? []).slice(heardOf).filter(at => asked - at < BEGUN_MS)
-          begun.set(key, waiting)
-          const pace = withoutBegun(measured, waiting.length)
+          const pace = withoutBegun(measured, notHeardOf(heardOf, asked))
           const later = random.next() * Math.min(LATEST_MS, (budget.window / requests) * LATER_SHARE)
           const waits = waitsOf(purpose => {
             const wait = waitFor(budget, pace, spending, purpose)
@@ -184,12 +194,15 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
         },
         evenRound: () => (budgetNow().series * window) / requests,
         began: () => {
-          begun.set(key, [...(begun.get(key) ?? []), clock.monotonic()])
+          const one = { at: clock.monotonic() }
+          underWay.add(one)
           const own = shared.stands.get(app)
-          if (!own) return
-          shared.last = own
-          const asSeries = own.asSeries + 1 / Math.max(1, series)
-          shared.stands.set(app, { ...own, asApp: own.asApp + 1, asSeries })
+          if (own) {
+            shared.last = own
+            const asSeries = own.asSeries + 1 / Math.max(1, series)
+            shared.stands.set(app, { ...own, asApp: own.asApp + 1, asSeries })
+          }
+          return () => void underWay.delete(one)
         },
       }
     },

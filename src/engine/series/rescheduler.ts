@@ -92,6 +92,7 @@ export class Rescheduler {
         return 0
       case 'unverified':
         this.#rooms.distrust(series)
+        if (result.isFurther) schedule.succeed(series)
         return this.#afterUnverified(schedule, series)
       case 'fenced':
         if (stream.kind === 'feed') feedGaps(series).suspect()

@@ -234,7 +234,7 @@ const opening = `
   ), told_apart as (
     update ingest.divergence d set resolved_at = ingest.clock()
     where d.app_id = :app and d.series = :series and d.resolved_at is null
-      and d.stream = any (:room_streams::text[]) and d.stream <> :stream
+      and d.stream = any (:room_streams::text[]) and d.stream <> :stream and d.seen_at > ingest.clock() - :memory::interval
       and :opens::boolean and exists (select from moved)
   )`
 

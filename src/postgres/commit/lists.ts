@@ -17,8 +17,9 @@ const verified = `
 
 /**
  * Items at whose place the room has another one: the page may be of the next room of that name, whose log nobody has read
- * yet. So it counts only once the room's log was read after they were noted, and was that of the same room. Then they
- * are told in other words than before, and the first stay.
+ * yet. So it counts only once the room's log was read after they were noted, and was that of the same room; a reading of the
+ * log that is under way may be of the room before, and begins again. Then they are told in other words than before, and the
+ * first stay.
  */
 const toldOtherwise = `
   told_otherwise as materialized (
@@ -32,24 +33,36 @@ const toldOtherwise = `
       offset 0
     ) s
     where s.content_hash <> d.content_hash and exists (select from fence) and exists (select from verified)
+      and exists (select from ingest.progress p
+                  where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version)
   ),
   doubtful as materialized (
     select from told_otherwise t
     where not exists (
       select from ingest.divergence g
-      where g.app_id = :app and g.stream = :stream and g.series = :series and g.key = t.key)
+      where g.app_id = :app and g.stream = :stream and g.series = :series and g.key = t.key
+        and g.seen_at > ingest.clock() - :memory::interval)
   ),
+  log_again as (
+    update ingest.progress p set version = p.version + 1
+    where p.app_id = :app and p.series = :series and exists (select from doubtful)
+      and p.stream = any (array(select unnest(s.needs) from ingest.stream s where s.stream = :stream))
+    returning 1
+  ),
+  -- Whoever commits the log holds its progress first: so does this.
   doubted as (
     update classroom.room r set verified_at = ingest.clock() - :memory::interval
     where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int and exists (select from doubtful)
+      and (select count(*) from log_again) >= 0
   )`
 
 const diverged = `
   diverged as (
-    insert into ingest.divergence (app_id, stream, series, key, kept, other)
+    insert into ingest.divergence as g (app_id, stream, series, key, kept, other)
     select :app, :stream, :series, t.key, t.kept, t.other from told_otherwise t
-    on conflict do nothing
-    returning 1
+    on conflict (app_id, stream, series, key, md5(other::text)) do update set seen_at = ingest.clock()
+      where g.seen_at <= ingest.clock() - :memory::interval
+    returning (xmax = 0) as fresh
   )`
 
 /** Commits a page of a room's widget log or list, which writes these tables. */
@@ -76,7 +89,7 @@ export function roomListStatement(name: string, writes: readonly Table[]): State
     ...(watched ? [diverged] : []),
   ]
   const extra = {
-    diverged: watched ? '(select count(*) from diverged)::int' : '0',
+    diverged: watched ? '(select count(*) from diverged where fresh)::int' : '0',
     verified: isSure,
   }
   return statement(name, `with ${[...pieces, rejected, settled].join(',')} ${verdict(writes, extra)}`)

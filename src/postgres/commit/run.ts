@@ -70,5 +70,6 @@ function result(verdict: Verdict): CommitResult {
     }
   }
   if (!verdict.owned) return { outcome: 'fenced' }
-  return verdict.verified ? { outcome: 'stale' } : { outcome: 'unverified' }
+  if (verdict.verified) return { outcome: 'stale' }
+  return { outcome: 'unverified', ...(verdict.diverged > 0 && { diverged: verdict.diverged }) }
 }

@@ -71,7 +71,7 @@ function makeHarness(
     pacer: {
       waits: async () => waits,
       share: () => 1,
-      began: () => {},
+      began: () => () => {},
       firstRound: () => 0,
       evenRound: () => 1,
     },

@@ -152,6 +152,18 @@ describe('the pace of a budget', () => {
     expect((await pacer.waits()).backfill).toBe(0)
   })
 
+  it('takes back at once what has ended without a debit', async () => {
+    const { pacer, ledger, clock } = makeHarness()
+    ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
+    await pacer.waits()
+    await clock.advance(5 * minute)
+    await pacer.waits()
+    const over = pacer.began()
+    expect((await pacer.waits()).backfill).toBeGreaterThan(minute)
+    over()
+    expect((await pacer.waits()).backfill).toBe(0)
+  })
+
   it('leaves windows of a minute to the ledger', async () => {
     const { pacers, limit, ledger } = makeHarness()
     ledger.state = { ...ledger.state, used: 3, freesIn: minute, recent: 3 }
