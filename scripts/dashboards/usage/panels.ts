@@ -245,18 +245,16 @@ export const byApp = {
       height: 7,
       queries: [
         sqlTable(`
-select a.app_id as "App", c.calls as "Calls", u.users as "Users", s.stays as "Stays", s.minutes as "User minutes", i.minutes as "Minutes reported",
+select a.app_id as "App", c.calls as "Calls", s.users as "Users", s.stays as "Stays", s.minutes as "User minutes", i.minutes as "Minutes reported",
        r.classes as "Classes", p.players as "Players"
 from (select distinct app_id from ingest.progress where stream in ('app-events', 'calls', 'cloud-players')) a
 cross join lateral (select count(*) as calls from analytics.call c
                     where c.app_id = a.app_id and $__timeFilter(c.created_at)) c
-cross join lateral (select sum(s.stays) as stays, sum(s.user_minutes) as minutes
-                    from analytics.call c join analytics.call_summary s using (app_id, call_id)
-                    where c.app_id = a.app_id and $__timeFilter(c.created_at)) s
-cross join lateral (select count(*) as users
-                    from (select distinct unnest(s.persons)
-                          from analytics.call c join analytics.call_summary s using (app_id, call_id)
-                          where c.app_id = a.app_id and $__timeFilter(c.created_at)) persons) u
+cross join lateral (with s as materialized (select s.stays, s.user_minutes, s.persons
+                                            from analytics.call c join analytics.call_summary s using (app_id, call_id)
+                                            where c.app_id = a.app_id and $__timeFilter(c.created_at))
+                    select (select sum(stays) from s) as stays, (select sum(user_minutes) from s) as minutes,
+                           (select count(*) from (select distinct hashtextextended(unnest(persons), 0) from s) persons) as users) s
 cross join lateral (select sum(value) as minutes from analytics.usage_insight i
                     where i.app_id = a.app_id and i.metric = 'totalDuration' and i.granularity = 'day' and $__timeFilter(i.at)) i
 cross join lateral (select count(*) as classes from classroom.room r
