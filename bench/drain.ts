@@ -98,11 +98,19 @@ interface Program {
 
 const programOfClone: Program = { args: ['bin/penstock.mjs'], env: {}, remove: async () => {} }
 
-/** The image's files in a folder: it is Node itself that the container would start. */
+/** Memory that README gives a container. */
+const documentedMebibytes = 256
+
+/** The image's files in a folder, started with the heap that they have in the documented memory: there is no limit here. */
 async function programOfImage(say: (line: string) => void): Promise<Program> {
   say('building what the image holds')
   const { files, entrypoint, env, remove } = await buildImage()
-  const args = entrypoint.slice(1).map(arg => (arg.startsWith('/') ? join(files, arg) : arg))
+  const inMebibytes = (arg: string) =>
+    arg.replace(
+      /^--max-old-space-size-percentage=(\d+)$/,
+      (_, percent) => `--max-old-space-size=${Math.floor((Number(percent) / 100) * documentedMebibytes)}`,
+    )
+  const args = entrypoint.slice(1).map(arg => (arg.startsWith('/') ? join(files, arg) : inMebibytes(arg)))
   const { PATH: _, ...own } = env
   return { args, env: own, remove }
 }

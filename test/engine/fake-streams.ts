@@ -28,7 +28,9 @@ function toRows(page: Page): PageResult {
   const items = page.items as readonly (Thing | null)[]
   const things = items.filter(item => item !== null)
   return {
-    rows: { 'classroom.room_event': things } as unknown as RowSet,
+    rows: {
+      'classroom.room_event': things.map(thing => ({ ...thing, sequence: thing.id })),
+    } as unknown as RowSet,
     streamState: { read: things.length },
     room: { kind: 'current' },
     follow: page.purpose === 'probe' ? 'stay' : 'next',

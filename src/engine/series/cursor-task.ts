@@ -69,6 +69,7 @@ export function cursorTask(
   heard: (series: string) => Heard,
 ): Task<CursorPage, CursorResult> {
   const { stream, store } = context
+  const answer = stream.kind === 'feed' ? heard(context.series).answer() : undefined
   /** What the whole answer says; parts of it are harvested again where the database refuses one. */
   let isNews: boolean | undefined
   const holdsBack = ({ told = [] }: PageResult) => {
@@ -94,12 +95,16 @@ export function cursorTask(
       const told = { ...pageResult, rejects, digest, isRepeated, withoutData, isAskedAgain: false }
       // Where in the log the page lies is not known: what follows it would be counted on from a place that is wrong.
       const anew = isRepeated && stream.kind === 'log' && { streamState: stream.rewind(streamState) }
-      return { ...told, ...anew, holdsBack: holdsBack(pageResult) }
+      const rows = answer?.unstored(pageResult.rows) ?? pageResult.rows
+      return { ...told, ...anew, rows, holdsBack: holdsBack(pageResult) }
     },
     commit: async (page, pageResult, grant) => {
       context.storing?.(true)
+      const stored = answer?.storing()
       try {
-        return await store.commit(pageCommit(context, place, page, pageResult, grant))
+        const result = await store.commit(pageCommit(context, place, page, pageResult, grant))
+        if (result.outcome === 'committed') stored?.()
+        return result
       } finally {
         context.storing?.(false)
       }

@@ -1,4 +1,7 @@
 import type { Clock } from '../../clock/clock.ts'
+import { digestOf } from '../../streams/parts/items.ts'
+import { type RoomEventRow, room, roomEvent } from '../../tables/classroom.ts'
+import type { RowSet } from '../../tables/index.ts'
 import type { Fence, Store } from '../ports.ts'
 
 /** What one feed of an app may have handed out and nobody stored, from one reading to the next. */
@@ -87,7 +90,38 @@ export function createHeard() {
   let largest = 0
   /** Known ones that may still follow. */
   let patience = 0
+  /** What the answer before told and what was stored, by name: in which words. */
+  let stored: ReadonlyMap<string, string> = new Map()
   return {
+    /** Takes the rows of one answer. */
+    answer: () => {
+      const before = stored
+      const told = new Map<string, string>()
+      return {
+        /**
+         * The rows without events that the answer before told in the same words: a feed that tells all of the last seconds each
+         * time tells most of them again, and to store them would change nothing.
+         */
+        unstored: (rows: RowSet): RowSet => {
+          const again = new Set<string>()
+          for (const event of rows[roomEvent.name] ?? []) {
+            const name = nameOf(event)
+            const words = wordsOf(event)
+            if (words === undefined) continue
+            told.set(name, words)
+            if (before.get(name) === words) again.add(name)
+          }
+          return again.size === 0 ? rows : without(again, rows)
+        },
+        /** They are being stored. To be called when that has come to an end that is known. */
+        storing: () => {
+          stored = new Map()
+          return () => {
+            stored = told
+          }
+        },
+      }
+    },
     /** Takes note of what an answer told, and answers whether more of the kind may be waiting. */
     isNews: (told: readonly string[]): boolean => {
       let news = 0
@@ -110,4 +144,26 @@ export function createHeard() {
       return patience > 0
     },
   }
+}
+
+function nameOf({ room_uuid, sequence }: Pick<RoomEventRow, 'room_uuid' | 'sequence'>): string {
+  return `${sequence} ${room_uuid}`
+}
+
+/** Undefined where they cannot be told apart. */
+function wordsOf({ cmd, version, event_time, data, extra }: RoomEventRow): string | undefined {
+  return digestOf([cmd, version, event_time, data, extra])
+}
+
+/** Every table of events has their names; of a room counts what is left to tell of it. */
+function without(again: ReadonlySet<string>, rows: RowSet): RowSet {
+  const isLeft = (row: object) => !again.has(nameOf(row as RoomEventRow))
+  const rooms = new Set((rows[roomEvent.name] ?? []).filter(isLeft).map(({ room_uuid }) => room_uuid))
+  const left = Object.entries(rows).map(([table, list]) => [
+    table,
+    table === room.name
+      ? list.filter(row => rooms.has((row as { readonly room_uuid: string }).room_uuid))
+      : (list as readonly object[]).filter(isLeft),
+  ])
+  return Object.fromEntries(left) as RowSet
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFeedGaps, createHeard } from '../../../src/engine/series/feed.ts'
+import type { RowSet } from '../../../src/tables/index.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 import { FakeStore } from '../fake-store.ts'
 
@@ -103,5 +104,82 @@ describe('whether a feed may have more to tell', () => {
 
   it('one that tells all of the last seconds each time is asked no more once it tells nothing new', () => {
     expect(asked(['a', 'b', 'c'], ['a', 'b', 'c'], ['a', 'b', 'c'])).toBe(2)
+  })
+})
+
+describe('an answer of a feed', () => {
+  const event = (room_uuid: string, sequence: number, data: unknown = { message: 'hello' }) => ({
+    ...{ room_uuid, sequence, cmd: 3, version: 1, data, event_time: null, at: '2026-01-01T00:00:00Z' },
+    ...{ at_source: 'provider', received_at: '2026-01-01T00:00:00Z', extra: null },
+  })
+  const rowsOf = (...events: readonly ReturnType<typeof event>[]) =>
+    ({
+      'classroom.room': [...new Set(events.map(({ room_uuid }) => room_uuid))].map(room_uuid => ({
+        room_uuid,
+      })),
+      'classroom.room_event': events,
+      'classroom.chat_message': events.map(({ room_uuid, sequence }) => ({ room_uuid, sequence })),
+    }) as unknown as RowSet
+  const told = (rows: RowSet) => {
+    const names = (table: keyof RowSet) =>
+      (rows[table] ?? []).map(row => Object.values(row).slice(0, 2).join(' ').trim())
+    const [rooms, events, messages] = [
+      names('classroom.room'),
+      names('classroom.room_event'),
+      names('classroom.chat_message'),
+    ]
+    expect(messages).toEqual(events)
+    return { rooms, events }
+  }
+  /** Has an answer stored; `isKnown`: that it was. */
+  const store = (heard: ReturnType<typeof createHeard>, rows: RowSet, isKnown = true) => {
+    const answer = heard.answer()
+    const left = answer.unstored(rows)
+    const stored = answer.storing()
+    if (isKnown) stored()
+    return told(left)
+  }
+
+  it('leaves out what the one before told in the same words', () => {
+    const heard = createHeard()
+    expect(store(heard, rowsOf(event('maths', 1), event('art', 1)))).toEqual({
+      rooms: ['maths', 'art'],
+      events: ['maths 1', 'art 1'],
+    })
+    expect(store(heard, rowsOf(event('maths', 1), event('art', 1), event('art', 2)))).toEqual({
+      rooms: ['art'],
+      events: ['art 2'],
+    })
+    expect(store(heard, rowsOf(event('art', 1), event('art', 2)))).toEqual({ rooms: [], events: [] })
+    // Not of the answer before, but of one before that.
+    expect(store(heard, rowsOf(event('maths', 1)))).toEqual({ rooms: ['maths'], events: ['maths 1'] })
+  })
+
+  it('tells what came in other words', () => {
+    const heard = createHeard()
+    store(heard, rowsOf(event('maths', 1)))
+    const others = [event('maths', 1, { message: 'goodbye' }), { ...event('maths', 1), cmd: 4 }]
+    for (const other of others) expect(store(heard, rowsOf(other)).events).toEqual(['maths 1'])
+  })
+
+  it('tells all again where nobody knows whether the one before was stored', () => {
+    const heard = createHeard()
+    store(heard, rowsOf(event('maths', 1)))
+    expect(store(heard, rowsOf(event('maths', 1), event('maths', 2)), false).events).toEqual(['maths 2'])
+    expect(store(heard, rowsOf(event('maths', 1), event('maths', 2))).events).toEqual(['maths 1', 'maths 2'])
+  })
+
+  it('leaves it out after a request that failed', () => {
+    const heard = createHeard()
+    store(heard, rowsOf(event('maths', 1)))
+    heard.answer()
+    expect(store(heard, rowsOf(event('maths', 1))).events).toEqual([])
+  })
+
+  it('tells what cannot be compared', () => {
+    const heard = createHeard()
+    const strange = event('maths', 1, { size: 2n ** 60n })
+    store(heard, rowsOf(strange))
+    expect(store(heard, rowsOf(strange)).events).toEqual(['maths 1'])
   })
 })
