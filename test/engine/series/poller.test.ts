@@ -252,6 +252,27 @@ describe('what is synced when', () => {
     },
   )
 
+  it('a widget log of which every page waits for the log of its room is read on without a longer pause each time', async () => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    await clock.advance(25 * second)
+    const doubted = new Set<string>()
+    const pages = 8
+    transport.answers = ({ operation, nextId, at }) => {
+      if (operation === 'appEvents' && at < 35 * second)
+        return { items: [{ id: 1, hint: { ...news('algebra', 'news', clock.now()), streams: [] } }] }
+      if (operation !== 'popupQuiz') return { items: [] }
+      const page = Number(nextId ?? 0)
+      if (!doubted.has(String(page))) {
+        doubted.add(String(page))
+        store.answerNextCommit({ outcome: 'unverified' })
+      }
+      return { items: [{ id: 100 + page }], ...(page + 1 < pages && { nextId: String(page + 1) }) }
+    }
+    await clock.advance(minute)
+    expect([...store.stored].filter(name => name.startsWith('popup-quiz algebra 10'))).toHaveLength(pages)
+    await stop()
+  })
+
   it('an answer of the feed that nobody stored has all logs read again', async () => {
     const { clock, transport, store, stop } = startApp(['algebra', 'physics'])
     await clock.advance(5 * minute)
