@@ -68,8 +68,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/engine/series/cursor-task.ts',
-    find: 'return await store.commit(pageCommit(context, place, page, pageResult, grant))',
-    put: `return await store.commit(pageCommit(context, place, page, pageResult, grant)).catch(error => {
+    find: 'const result = await store.commit(pageCommit(context, place, page, pageResult, grant))',
+    put: `const result = await store.commit(pageCommit(context, place, page, pageResult, grant)).catch(error => {
           if (error?.name !== 'StoreUnavailable' || !['57P01', undefined].includes(error.code)) throw error
           return { outcome: 'committed', version: place.progress.version + 1, stored: {}, diverged: 0, deadLetters: {} }
         })`,
