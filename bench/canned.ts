@@ -6,29 +6,18 @@
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { createSandbox, demoApp } from '../sandbox/src/index.ts'
-import { systemClock } from '../src/clock/system.ts'
-import { requestLine } from '../src/provider/operation.ts'
 import { streams } from '../src/streams/index.ts'
-import type { CursorStream } from '../src/streams/stream.ts'
+import { ofRooms, openBacklog } from './answers.ts'
 
 interface Batch {
   readonly data?: { readonly nextId?: string | null } | readonly { readonly roomUuid: string }[] | null
 }
 
-const credentials = { 'x-svc-uid': demoApp.uid, 'x-svc-token': demoApp.token }
-const ofRooms: readonly CursorStream[] = Object.values(streams).filter(
-  (stream): stream is Extract<typeof stream, CursorStream> => 'scope' in stream && stream.scope === 'room',
-)
 const separator = '\r\n\r\n'
 
 const [rooms, eventsPerRoom, hoursAgo] = process.argv.slice(2, 5).map(Number)
 const wanted = process.argv.slice(5)
-const sandbox = createSandbox({
-  clock: { ...systemClock, now: () => systemClock.now() - hoursAgo! * 3_600_000 },
-  seed: 1,
-  profile: { kind: 'backlog', rooms: rooms!, eventsPerRoom: eventsPerRoom! },
-})
+const { targetOf, answer: render } = openBacklog(rooms!, eventsPerRoom!, hoursAgo!)
 const answers = new Map<string, Buffer>()
 const feed = targetOf(streams['app-events'], {})
 const told = rooms === 0 ? {} : await rendered(feed)
@@ -37,8 +26,7 @@ for (const room of new Set(Array.isArray(told.data) ? told.data.map(event => eve
     if (wanted.length > 0 && !wanted.includes(stream.name)) continue
     let cursor: string | null = null
     do {
-      const asked: object = stream.kind === 'feed' ? {} : stream.request(cursor)
-      const { data } = await rendered(targetOf(stream, { roomUuid: room, ...asked }))
+      const { data } = await rendered(targetOf(stream, { roomUuid: room, ...stream.request(cursor) }))
       cursor = (data && 'nextId' in data && data.nextId) || null
     } while (cursor !== null)
   }
@@ -56,18 +44,9 @@ server.listen(0, '127.0.0.1')
 await once(server, 'listening')
 say(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 
-function targetOf(stream: CursorStream, more: object): string {
-  const known: Record<string, unknown> = { region: 'ap', appId: demoApp.id, ...more }
-  const { pathParams } = stream.operation
-  const fits = ([name]: [string, unknown]) => name in pathParams || name in more
-  return requestLine(stream.operation, Object.fromEntries(Object.entries(known).filter(fits))).target
-}
-
 /** Has the sandbox answer, keeps the bytes, and tells what is in them. */
 async function rendered(target: string): Promise<Batch> {
-  const response = await sandbox.fetch(new Request(`http://sandbox${target}`, { headers: credentials }))
-  const body = Buffer.from(await response.arrayBuffer())
-  if (response.status !== 200) throw new Error(`the sandbox answers ${target} with ${response.status}`)
+  const body = await render(target)
   answers.set(target, body)
   return JSON.parse(body.toString('utf8')) as Batch
 }

@@ -1,22 +1,20 @@
 import pg from 'pg'
-import { createSandbox, demoApp, type Sandbox } from '../sandbox/src/index.ts'
+import { demoApp } from '../sandbox/src/index.ts'
 import { systemClock } from '../src/clock/system.ts'
 import type { Fence, PageCommit } from '../src/engine/ports.ts'
 import { decodeJson } from '../src/http/json.ts'
 import { connect } from '../src/postgres/connect.ts'
 import { createStore } from '../src/postgres/store.ts'
-import { requestLine } from '../src/provider/operation.ts'
 import { streams } from '../src/streams/index.ts'
 import type { PageResult, ReadingSettings } from '../src/streams/page.ts'
 import type { CursorStream } from '../src/streams/stream.ts'
 import type { Json } from '../src/tables/json.ts'
 import { defaultConnection } from '../test/support/connection.ts'
+import { ofRooms, openBacklog } from './answers.ts'
 import { copyAgain } from './copy.ts'
 import { onDatabase } from './database.ts'
 import { type DrainOptions, spread } from './drain.ts'
 import { treeCpuSeconds } from './process.ts'
-
-type LogOrList = Exclude<CursorStream, { readonly kind: 'feed' }>
 
 /** All pages of one room: of each stream in the order in which they are read, its log first. */
 type RoomPages = readonly (readonly Omit<PageCommit, 'version'>[])[]
@@ -33,10 +31,6 @@ interface Played {
 
 const me: Fence = { shard: 0, owner: 'bench', epoch: 1 }
 const reading: ReadingSettings = { submitter: 'operator', sequenceScope: 'room' }
-const credentials = { 'x-svc-uid': demoApp.uid, 'x-svc-token': demoApp.token }
-const ofRooms = Object.values(streams).filter(
-  (stream): stream is Extract<typeof stream, LogOrList> => 'scope' in stream && stream.scope === 'room',
-)
 /** Rooms of which a page waits for its commit at one time, as many as the daemon has. */
 const inFlight = 64
 
@@ -111,29 +105,33 @@ async function play(
   }
 }
 
-/** Has the sandbox answer for every page of every room, and makes rows of it. */
+/** Every page of every room, made rows. */
 async function capture(rooms: number, eventsPerRoom: number): Promise<readonly RoomPages[]> {
-  const profile = { kind: 'backlog', rooms, eventsPerRoom } as const
-  const sandbox = createSandbox({ clock: systemClock, seed: 1, profile })
-  const feed = (await ask(sandbox, streams['app-events'], '', {})) as {
+  const { targetOf, answer } = openBacklog(rooms, eventsPerRoom)
+  const ask = async (stream: CursorStream, more: object) => decodeJson(await answer(targetOf(stream, more)))
+  const { data } = (await ask(streams['app-events'], {})) as {
     readonly data: readonly { readonly roomUuid: string }[]
   }
-  const names = [...new Set(feed.data.map(({ roomUuid }) => roomUuid))]
   const order = ofRooms.toSorted((a, b) => Number(b.isParent ?? false) - Number(a.isParent ?? false))
   const all: RoomPages[] = []
-  for (const room of names) {
+  for (const room of new Set(data.map(({ roomUuid }) => roomUuid))) {
     const pages = []
-    for (const stream of order) pages.push(await pagesOf(sandbox, stream, room))
+    for (const stream of order)
+      pages.push(await pagesOf(stream, room, asked => ask(stream, { roomUuid: room, ...asked })))
     all.push(pages)
   }
   return all
 }
 
-async function pagesOf(sandbox: Sandbox, stream: LogOrList, room: string) {
+async function pagesOf(
+  stream: (typeof ofRooms)[number],
+  room: string,
+  ask: (asked: object) => Promise<unknown>,
+) {
   const pages: Omit<PageCommit, 'version'>[] = []
   let [cursor, streamState]: [string | null, Json] = [null, { incarnation: 1 }]
   for (;;) {
-    const { items, nextId, total } = stream.read(await ask(sandbox, stream, room, stream.request(cursor)))
+    const { items, nextId, total } = stream.read(await ask(stream.request(cursor)))
     const now = systemClock.now()
     const page = { series: room, cursor, purpose: 'read', items, nextId, total, settings: reading } as const
     const made: PageResult = stream.toRows({ ...page, answeredAt: now, receivedAt: now }, streamState)
@@ -157,13 +155,4 @@ async function pagesOf(sandbox: Sandbox, stream: LogOrList, room: string) {
     if (nextId === undefined) return pages
     cursor = nextId
   }
-}
-
-async function ask(sandbox: Sandbox, stream: CursorStream, room: string, more: object): Promise<unknown> {
-  const known: Record<string, unknown> = { region: 'ap', appId: demoApp.id, roomUuid: room }
-  const named = Object.entries(known).filter(([name]) => name in stream.operation.pathParams)
-  const { target } = requestLine(stream.operation, { ...Object.fromEntries(named), ...more })
-  const response = await sandbox.fetch(new Request(`http://sandbox${target}`, { headers: credentials }))
-  if (response.status !== 200) throw new Error(`the sandbox answers ${target} with ${response.status}`)
-  return decodeJson(Buffer.from(await response.arrayBuffer()))
 }
