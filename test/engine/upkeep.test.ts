@@ -41,7 +41,7 @@ it('the housekeeping runs every five minutes, but not where nothing is owned', a
   await stop()
 })
 
-it('in the hours of the week in which there were classes, an app that is silent is asked as often as any', async () => {
+it('a silent app is asked at its usual pace in the hours of the week in which it had classes, and ever later in others', async () => {
   const { clock, store, transport, stop } = startEngine(['a1'], { idleEvery: 40 * second })
   // The clock starts on a Monday at eight, which is one of them; nine is one on Tuesdays alone.
   store.hours.set('a1', new Set([8, 33]))

@@ -10,6 +10,7 @@ describe('what holds of a page holds in a group', () => {
   })
   describe('log', () => again('commit-log'))
   describe('list', () => again('commit-list'))
+  describe('told otherwise', () => again('told-otherwise'))
   describe('replaced', () => again('commit-replaced'))
   describe('room', () => again('room-life'))
   describe('odd texts', () => again('encode'))

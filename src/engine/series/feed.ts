@@ -113,7 +113,7 @@ export function createHeard() {
           }
           return again.size === 0 ? rows : without(again, rows)
         },
-        /** They are being stored. To be called when that has come to an end that is known. */
+        /** They are being stored; what this gives back is to be called once they are. Until then nobody knows. */
         storing: () => {
           stored = new Map()
           return () => {

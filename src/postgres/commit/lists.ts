@@ -68,14 +68,14 @@ const diverged = `
 /** Commits a page of a room's widget log or list, which writes these tables. */
 export function roomListStatement(name: string, writes: readonly Table[]): Statement {
   const watched = writes.includes(widgetEvent)
-  const first = (table: Table) =>
+  const unlessOtherwise = (table: Table) =>
     watched && 'ordinal' in table.columns
       ? ' and not exists (select from told_otherwise t where t.position = d.ordinal)'
       : ''
   const stores = writes.map(table =>
     store(table, {
       incarnation: ':incarnation::int',
-      from: `where exists (select from moved)${first(table)}`,
+      from: `where exists (select from moved)${unlessOtherwise(table)}`,
       conflict: {},
     }),
   )

@@ -23,6 +23,17 @@ function makeHarness() {
   return { ...harness, pacer: pacers.of('a1', 'realtime', limit, 7), pacers, ports, limit, measured }
 }
 
+/** A burst was spent, and since then one request has come free. */
+async function withOneToSpend() {
+  const harness = makeHarness()
+  const { pacer, ledger, clock } = harness
+  ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
+  await pacer.waits()
+  await clock.advance(5 * minute)
+  expect((await pacer.waits()).backfill).toBe(0)
+  return harness
+}
+
 describe('the pace of a budget', () => {
   it('lets a fresh budget begin at once', async () => {
     const { pacer } = makeHarness()
@@ -128,11 +139,7 @@ describe('the pace of a budget', () => {
   })
 
   it('has one request spent by whoever begins it, before the ledger has heard of it', async () => {
-    const { pacer, ledger, clock } = makeHarness()
-    ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
-    await pacer.waits()
-    await clock.advance(5 * minute)
-    expect((await pacer.waits()).backfill).toBe(0)
+    const { pacer, ledger } = await withOneToSpend()
     pacer.began()
     const { backfill } = await pacer.waits()
     expect(backfill).toBeGreaterThan(minute)
@@ -141,11 +148,7 @@ describe('the pace of a budget', () => {
   })
 
   it('takes back what was begun and never debited', async () => {
-    const { pacer, ledger, clock } = makeHarness()
-    ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
-    await pacer.waits()
-    await clock.advance(5 * minute)
-    await pacer.waits()
+    const { pacer, clock } = await withOneToSpend()
     pacer.began()
     expect((await pacer.waits()).backfill).toBeGreaterThan(minute)
     await clock.advance(minute)
@@ -153,11 +156,7 @@ describe('the pace of a budget', () => {
   })
 
   it('takes back at once what has ended without a debit', async () => {
-    const { pacer, ledger, clock } = makeHarness()
-    ledger.state = { ...ledger.state, used: 26, freesIn: 24 * hour, recent: 26, total: 26, sinceLast: minute }
-    await pacer.waits()
-    await clock.advance(5 * minute)
-    await pacer.waits()
+    const { pacer } = await withOneToSpend()
     const over = pacer.began()
     expect((await pacer.waits()).backfill).toBeGreaterThan(minute)
     over()
