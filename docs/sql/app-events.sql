@@ -151,10 +151,15 @@ with
     returning 1
   ),
   reopened as (
-    update ingest.progress p set closed_at = null from (
-      select f.stream, c.room_uuid from course c cross join unnest(:room_streams::text[]) f(stream) where c.begins union select 'room-events', j.room_uuid from judged j where j.fresh or j.contradicts
-    ) s(stream, series)
-    where p.app_id = :app and p.stream = s.stream and p.series = s.series and p.closed_at is not null
+    update ingest.progress p set closed_at = null
+    from (
+      select f.stream, c.room_uuid from course c cross join unnest(:room_streams::text[]) f(stream) where c.begins union select 'room-events', j.room_uuid from judged j where j.fresh or j.contradicts) s(stream, series)
+    cross join lateral (
+      select o.ctid as place from ingest.progress o
+      where o.app_id = :app and o.stream = s.stream and o.series = s.series and o.closed_at is not null
+      offset 0
+    ) o
+    where p.ctid = o.place
     returning 1
   ),
   contradiction as (

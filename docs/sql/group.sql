@@ -127,14 +127,15 @@ with
     returning 1
   ),
   reopened as (
-    update ingest.progress p set closed_at = null from (select o.place from (
+    update ingest.progress p set closed_at = null
+    from (
       select f.stream, c.room_uuid from course c cross join unnest(:room_streams::text[]) f(stream) where c.begins and f.stream <> 'room-events') s(stream, series)
-      cross join lateral (
-        select o.ctid as place from ingest.progress o
-        where o.app_id = :app and o.stream = s.stream and o.series = s.series and o.closed_at is not null
-        offset 0
-      ) o) s
-    where p.ctid = s.place
+    cross join lateral (
+      select o.ctid as place from ingest.progress o
+      where o.app_id = :app and o.stream = s.stream and o.series = s.series and o.closed_at is not null
+      offset 0
+    ) o
+    where p.ctid = o.place
     returning 1
   )
   select m.n, m.version::int, coalesce((select r.fresh from stored_room r where r.room_uuid = p.series and not p.listed), false) as is_new

@@ -109,7 +109,7 @@ class Migration {
   }
 
   async run(files: readonly File[]): Promise<readonly string[]> {
-    await this.#client.query(`select pg_advisory_lock(hashtextextended('penstock migrate', 0))`)
+    await this.#waitForTurn()
     const noted = (await hasMigrations(this.#client)) ? await this.#noted() : undefined
     const missing = files.filter(({ name }) => !noted?.get(name)?.isApplied)
     const [base, later] = [
@@ -120,6 +120,16 @@ class Migration {
     await this.#client.query('set role penstock_migrate')
     for (const file of later) await this.#applyOneByOne(file, noted?.get(file.name)?.statements ?? 0)
     return missing.map(({ name }) => name)
+  }
+
+  /** Who waited for the lock inside a statement would wait for the index that another one makes, which waits for every statement. */
+  async #waitForTurn(): Promise<void> {
+    const text = `select pg_try_advisory_lock(hashtextextended('penstock migrate', 0)) as "isOurs"`
+    for (;;) {
+      const { rows } = await this.#client.query<{ isOurs: boolean }>(text)
+      if (rows[0]!.isOurs) return
+      await this.#client.query('select pg_sleep(0.1)')
+    }
   }
 
   async #noted() {

@@ -31,6 +31,7 @@ const names = [
   '0015-roles-of-writers',
   '0016-lasting-pace',
   '0017-users-of-days',
+  '0018-rooms-by-name',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

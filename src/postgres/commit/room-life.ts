@@ -248,22 +248,17 @@ export function reopened(source: Source): string {
     log: `${begun} and f.stream <> :stream and not :opens::boolean`,
     group: `${begun} and f.stream <> 'room-events'`,
   }
-  // Of a group each series is looked up: a join would read all progress of the app.
-  const matched =
-    source === 'group'
-      ? `(select o.place from (${concerned.group}) s(stream, series)
-      cross join lateral (
-        select o.ctid as place from ingest.progress o
-        where o.app_id = :app and o.stream = s.stream and o.series = s.series and o.closed_at is not null
-        offset 0
-      ) o) s
-    where p.ctid = s.place`
-      : `(${concerned[source]}
-    ) s(stream, series)
-    where p.app_id = :app and p.stream = s.stream and p.series = s.series and p.closed_at is not null`
+  // Each series is looked up: a join would read all progress of the app.
   return `
   reopened as (
-    update ingest.progress p set closed_at = null from ${matched}
+    update ingest.progress p set closed_at = null
+    from (${concerned[source]}) s(stream, series)
+    cross join lateral (
+      select o.ctid as place from ingest.progress o
+      where o.app_id = :app and o.stream = s.stream and o.series = s.series and o.closed_at is not null
+      offset 0
+    ) o
+    where p.ctid = o.place
     returning 1
   )`
 }
