@@ -32,6 +32,7 @@ const names = [
   '0016-lasting-pace',
   '0017-users-of-days',
   '0018-rooms-by-name',
+  '0019-classes-changed-together',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
