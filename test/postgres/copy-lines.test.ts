@@ -40,7 +40,9 @@ describe('lines of COPY', () => {
     fc.assert(
       fc.property(fc.array(row, { maxLength: 8 }), rows => {
         const written = rows.map((each, size) => ({ ...each, size }))
-        const read = readLines(copyLines(['app\t1', 7], columns as unknown as Columns, written))
+        const read = readLines(
+          copyLines(columns as unknown as Columns, [{ before: ['app\t1', 7], rows: written }]),
+        )
         expect(read).toHaveLength(rows.length)
         for (const [n, [app, incarnation, name, data, size]] of read.entries()) {
           expect([app, incarnation, name, size]).toEqual(['app\t1', '7', rows[n]!.name, String(n)])

@@ -10,36 +10,53 @@ interface CopyConnection {
   endCopyFrom(): void
 }
 
-type Callback = (error: unknown, result?: { readonly rowCount: number }) => void
+type Callback = (error: unknown) => void
 
-/** Brings rows by COPY in the text format, all at once. */
+/** Rows of one table as COPY takes them, in the text format. */
+export interface Copy {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly lines: Buffer
+}
+
+/** Rows of a table, and values of columns that none of them brings. */
+export interface Rows {
+  readonly before: readonly (string | number)[]
+  readonly rows: readonly object[]
+}
+
+/** Brings rows of several tables by COPY, all at once. */
 class CopyIn {
   readonly text: string
   /** The driver, and whoever stands before it, may put itself in its place. */
   callback: Callback
-  readonly #pieces: readonly Buffer[]
-  #rowCount = 0
+  readonly #copies: readonly Copy[]
 
-  constructor(text: string, pieces: readonly Buffer[], callback: Callback) {
-    this.text = text
-    this.#pieces = pieces
+  constructor(copies: readonly Copy[], callback: Callback) {
+    this.text = copies
+      .map(({ table, columns }) => `copy ${table} (${columns.join(', ')}) from stdin`)
+      .join('; ')
+    this.#copies = copies
     this.callback = callback
   }
 
-  /** The lines go with the statement: where that fails the server takes no notice of them, as its protocol says. */
+  /**
+   * The lines go with the statements, which the server takes one after the other: where one fails it takes no notice of those
+   * after it and of their lines, as its protocol says.
+   */
   submit(connection: CopyConnection): void {
     connection.stream.cork()
     connection.query(this.text)
-    for (const piece of this.#pieces) connection.sendCopyFromChunk(piece)
-    connection.endCopyFrom()
+    for (const { lines } of this.#copies) {
+      connection.sendCopyFromChunk(lines)
+      connection.endCopyFrom()
+    }
     connection.stream.uncork()
   }
 
   handleCopyInResponse(): void {}
 
-  handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#rowCount = Number(text.split(' ')[1])
-  }
+  handleCommandComplete(): void {}
 
   /** The driver hears no more of a statement that failed. */
   handleError(error: unknown): void {
@@ -47,40 +64,32 @@ class CopyIn {
   }
 
   handleReadyForQuery(): void {
-    this.callback(null, { rowCount: this.#rowCount })
+    this.callback(null)
   }
 }
 
-/** Copies lines, each piece some of them, into columns of a table and answers how many rows came in. */
-export function copyIn(
-  client: pg.ClientBase,
-  table: string,
-  columns: readonly string[],
-  pieces: readonly Buffer[],
-): Promise<number> {
-  const text = `copy ${table} (${columns.join(', ')}) from stdin`
+/** Copies rows into their tables, in one message; to be called in a transaction, since what came before a failure stands. */
+export function copyIn(client: pg.ClientBase, copies: readonly Copy[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle: Callback = (error, result) => (error ? reject(error) : resolve(result!.rowCount))
-    client.query(new CopyIn(text, pieces, settle) as unknown as pg.Submittable)
+    const settle: Callback = error => (error ? reject(error) : resolve())
+    client.query(new CopyIn(copies, settle) as unknown as pg.Submittable)
   })
 }
 
-/** Lines of COPY, one a row: `before` are values of columns that no row brings. */
-export function copyLines(
-  before: readonly (string | number)[],
-  columns: Columns,
-  rows: readonly object[],
-): Buffer {
-  const head = before.map(value => `${written(value, false)}\t`).join('')
+/** Lines of COPY, one a row, of rows of one table from several places. */
+export function copyLines(columns: Columns, all: readonly Rows[]): Buffer {
   const places = Object.entries(columns).map(([name, { type }]) => [name, type === 'jsonb'] as const)
   const lines = new Lines()
-  for (const row of rows as readonly Readonly<Record<string, unknown>>[]) {
-    lines.put(head)
-    for (const [name, isJson] of places) {
-      lines.put(written(row[name], isJson))
-      lines.put('\t')
+  for (const { before, rows } of all) {
+    const head = before.map(value => `${written(value, false)}\t`).join('')
+    for (const row of rows as readonly Readonly<Record<string, unknown>>[]) {
+      lines.put(head)
+      for (const [name, isJson] of places) {
+        lines.put(written(row[name], isJson))
+        lines.put('\t')
+      }
+      lines.endLine()
     }
-    lines.endLine()
   }
   return lines.taken()
 }

@@ -126,20 +126,23 @@ class GroupTransaction {
     }
   }
 
-  /** Rows that are new. */
+  /** Rows that are new, of all tables at once: there are as many round trips in a group as statements. */
   async copy(plain: readonly Sorted[]): Promise<void> {
-    for (const table of tablesOf(plain, 'fresh')) {
-      const isEvent = table === roomEvent
-      const pieces = plain.flatMap(each => {
+    const copies = tablesOf(plain, 'fresh').map(table => {
+      const own = table === roomEvent ? { source: 'log' } : {}
+      const all = plain.flatMap(each => {
         const rows = each.fresh.get(table)
         if (!rows) return []
         count(each, table, rows.length)
-        const before = [this.#common.app, each.incarnation, ...(isEvent ? ['log'] : [])]
-        return copyLines(before, table.columns, rows)
+        return [{ before: [this.#common.app, each.incarnation, ...Object.values(own)], rows }]
       })
-      const before = ['app_id', 'incarnation', ...(isEvent ? ['source'] : [])]
-      await copyIn(this.#client, table.name, [...before, ...Object.keys(table.columns)], pieces)
-    }
+      return {
+        table: table.name,
+        columns: ['app_id', 'incarnation', ...Object.keys(own), ...Object.keys(table.columns)],
+        lines: copyLines(table.columns, all),
+      }
+    })
+    if (copies.length > 0) await copyIn(this.#client, copies)
   }
 
   async #rows<Row extends pg.QueryResultRow>(what: Statement, values: Values): Promise<readonly Row[]> {

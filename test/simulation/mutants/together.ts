@@ -8,8 +8,8 @@ export const together: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/commit/group-transaction.ts',
-    find: 'const pieces = plain.flatMap(each => {',
-    put: 'const pieces = plain.slice(0, -1).flatMap(each => {',
+    find: 'const all = plain.flatMap(each => {',
+    put: 'const all = plain.slice(0, -1).flatMap(each => {',
   },
   {
     name: 'group-without-a-fence',
