@@ -34,3 +34,25 @@ describe('a feed', () => {
     expect(await judge([0, 10, 30, 60, 90, 120, 150], ['eu', 'ap'])).toEqual([])
   })
 })
+
+describe('whoever lost an app', () => {
+  /** What is said of a request that arrives two minutes after another process has the app. */
+  async function judgeAfter(stood: number) {
+    const arrival = { app: 'alpha', operation: 'roomEvents', time: 130 * second, target: '/eu/room' }
+    const examination = {
+      sandbox: { arrivals: { count: 1, list: () => [arrival as Partial<Arrival>] } },
+      rows: async () => [
+        { app: 'alpha', owner: 'one', since: 0 },
+        { app: 'alpha', owner: 'two', since: 10 * second },
+      ],
+      ...{ apps: [{ id: 'alpha', regions: ['eu'] }], streams: [] },
+      askers: [{ name: 'one', arrived: [1], stoodStill: [{ from: 20 * second, to: 20 * second + stood }] }],
+    } as unknown as Examination
+    return (await examineAskers(examination)).map(({ text }) => text)
+  }
+
+  it('asks on for a minute at most in which it does not stand still', async () => {
+    expect(await judgeAfter(60 * second)).toEqual([])
+    expect(await judgeAfter(59 * second)).toEqual(['one asks roomEvents of alpha, which another one owns'])
+  })
+})

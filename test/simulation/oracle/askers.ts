@@ -1,7 +1,8 @@
 import type { Examination, Finding } from './examination.ts'
+import { type Standstill, stoodBetween } from './standstills.ts'
 
-/** How long whoever lost a shard may go on: it stood still for a minute at most, and had a request on its way, ms. */
-const untilItKnows = 90_000
+/** How long whoever lost a shard may go on while it does not stand still: it asks whose it is, and had a request on its way, ms. */
+const untilItKnows = 60_000
 /** How long a process may ask on after the database went: what was admitted, and is on its way for ten seconds, ms. */
 const untilItIsMissed = 15_000
 
@@ -26,7 +27,9 @@ export async function examineAskers(examination: Examination): Promise<readonly 
   const away = outages.filter(({ from, to }) => to - from > untilItIsMissed)
   const wrong = askers.flatMap(({ name, arrived, stoodStill = [] }) => {
     const requests = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
-    const strange = requests.find(({ app = '', time }) => isOfOther(byApp.get(app) ?? [], name, time))
+    const strange = requests.find(({ app = '', time }) =>
+      isOfOther(byApp.get(app) ?? [], { name, stoodStill }, time),
+    )
     const vain = requests.find(({ time }) =>
       away.some(({ from, to }) => {
         // Who stood still meanwhile has missed nothing yet.
@@ -146,10 +149,16 @@ function tooSeldom({
   )
 }
 
+interface Asker {
+  readonly name: string
+  readonly stoodStill: readonly Standstill[]
+}
+
 /** Whether the app has been another's for so long. */
-function isOfOther(owned: readonly Owned[], name: string, time: number): boolean {
+function isOfOther(owned: readonly Owned[], { name, stoodStill }: Asker, time: number): boolean {
   const place = owned.findLastIndex(({ since }) => since <= time)
   const mine = owned.findLastIndex(({ owner, since }) => owner === name && since <= time)
   const next = owned[mine + 1]
-  return place > mine && mine >= 0 && next !== undefined && time - next.since > untilItKnows
+  if (next === undefined || mine < 0 || place <= mine) return false
+  return time - next.since - stoodBetween(stoodStill, next.since, time) > untilItKnows
 }

@@ -3,6 +3,7 @@ import type { Spell } from '../spells.ts'
 import type { Plan } from './contract.ts'
 import type { Hand } from './hands.ts'
 import type { Mark } from './marks.ts'
+import type { Standstill } from './standstills.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
@@ -66,7 +67,7 @@ export interface Examination {
   readonly askers?: readonly {
     readonly name: string
     readonly arrived: readonly number[]
-    readonly stoodStill?: readonly { readonly from: number; readonly to: number }[]
+    readonly stoodStill?: readonly Standstill[]
     readonly diedAt?: number
   }[]
   /** Players that were made and destroyed with the program's client. */

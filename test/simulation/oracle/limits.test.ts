@@ -95,6 +95,25 @@ describe('what may be asked for', () => {
     expect(found.map(({ text }) => text.split(': ')[1])).toEqual(expected)
   })
 
+  it('what grew old while its process stood still is not held against it', async () => {
+    const from = at - 7 * 86_400 - 9
+    const asked = {
+      n: 1,
+      operation: 'callSearch',
+      time: now,
+      target: `/?start_ts=${from}&end_ts=${from + 9}`,
+    }
+    const judge = async (stood: number, arrived = [1]) =>
+      (
+        await examine([asked], {
+          askers: [{ name: 'one', arrived, stoodStill: [{ from: now - stood, to: now }] }],
+        })
+      ).length
+    expect(await judge(10 * second)).toBe(0)
+    expect(await judge(9 * second)).toBe(1)
+    expect(await judge(10 * second, [2])).toBe(1)
+  })
+
   it('more than may stand in one question is found', async () => {
     expect((await search(at - 3_600, at - 61, '&page_no=1&page_size=101'))[0]?.text).toContain(
       'more than 100 on a page',

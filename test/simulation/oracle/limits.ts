@@ -9,6 +9,7 @@ import {
   type Rate,
 } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
+import { stoodBetween } from './standstills.ts'
 
 /** An arrival, with whom the strictest reading counts it together. */
 interface Counted {
@@ -27,8 +28,17 @@ export async function examineLimits(examination: Examination): Promise<readonly 
   const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
   return [
     ...beyondRates(arrivals, sandbox, { plans, counters }),
-    ...arrivals.flatMap(arrival => rulesBroken(arrival, plans)),
+    ...arrivals.flatMap(arrival => rulesBroken(arrival, plans, () => heldFor(arrival, examination))),
   ]
+}
+
+/** A question is planned and sent within this, but for the time in which its process stands still, ms. */
+const life = 30_000
+
+/** How long who asked stood still with the question planned, ms: it cannot know that the question has grown old meanwhile. */
+function heldFor({ n, time }: Arrival, { askers = [] }: Examination): number {
+  const stills = askers.find(({ arrived }) => arrived.includes(n))?.stoodStill ?? []
+  return stoodBetween(stills, time - life, time)
 }
 
 /** Who is counted together with whom. */
@@ -94,14 +104,20 @@ export function endsBeyond(times: readonly number[], { requests, window }: Rate)
   })
 }
 
-function rulesBroken(arrival: Arrival, plans: ReadonlyMap<string, Plan>): readonly Finding[] {
+function rulesBroken(
+  arrival: Arrival,
+  plans: ReadonlyMap<string, Plan>,
+  held: () => number,
+): readonly Finding[] {
   const { app = '', operation = '', target, time } = arrival
   const group = groupOf[operation]
   const plan = plans.get(app)
   if (!group || !plan) return []
   const query = new URL(target, 'http://provider').searchParams
   const allowance = allowanceOf(group, plan)
-  const broken = allowance ? [...rangeRules(query, allowance, time), ...sizeRules(query)] : ['no access']
+  const broken = allowance
+    ? [...rangeRules(query, allowance, time, held), ...sizeRules(query)]
+    : ['no access']
   return broken.map(rule => ({
     kind: 'limit',
     text: `${app} ${operation} at ${say(time)}: ${rule}: ${target}`,
@@ -113,13 +129,15 @@ function rangeRules(
   query: URLSearchParams,
   { availableData, timeFrame, dataDelay }: Allowance,
   time: number,
+  held: () => number,
 ): readonly string[] {
   const [start, end] = [
     Number(query.get('start_ts') ?? query.get('startTs')),
     Number(query.get('end_ts') ?? query.get('endTs')),
   ]
   const isYoung = !(end < Math.floor(time / 1_000) - dataDelay)
-  const isOld = !(start > time / 1_000 - availableData)
+  const isTooOldAt = (then: number) => !(start > then / 1_000 - availableData)
+  const isOld = isTooOldAt(time) && isTooOldAt(time - held())
   return [
     ...(isYoung ? [`the end is younger than ${dataDelay} s`] : []),
     ...(isOld ? [`the start is older than ${availableData} s`] : []),
