@@ -13,14 +13,14 @@ interface CopyConnection {
 type Callback = (error: unknown) => void
 
 /** Rows of one table as COPY takes them, in the text format. */
-export interface Copy {
+interface Copy {
   readonly table: string
   readonly columns: readonly string[]
   readonly lines: Buffer
 }
 
 /** Rows of a table, and values of columns that none of them brings. */
-export interface Rows {
+interface Rows {
   readonly before: readonly (string | number)[]
   readonly rows: readonly object[]
 }

@@ -129,16 +129,16 @@ class GroupTransaction {
   /** Rows that are new, of all tables at once: there are as many round trips in a group as statements. */
   async copy(plain: readonly Sorted[]): Promise<void> {
     const copies = tablesOf(plain, 'fresh').map(table => {
-      const own = table === roomEvent ? { source: 'log' } : {}
+      const constant = table === roomEvent ? { source: 'log' } : {}
       const all = plain.flatMap(each => {
         const rows = each.fresh.get(table)
         if (!rows) return []
         count(each, table, rows.length)
-        return [{ before: [this.#common.app, each.incarnation, ...Object.values(own)], rows }]
+        return [{ before: [this.#common.app, each.incarnation, ...Object.values(constant)], rows }]
       })
       return {
         table: table.name,
-        columns: ['app_id', 'incarnation', ...Object.keys(own), ...Object.keys(table.columns)],
+        columns: ['app_id', 'incarnation', ...Object.keys(constant), ...Object.keys(table.columns)],
         lines: copyLines(table.columns, all),
       }
     })
