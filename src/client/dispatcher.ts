@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../clock/clock.ts'
 import { Admission, type Sent } from '../engine/admission/admission.ts'
 import type { Queue } from '../engine/admission/queue.ts'
-import type { Answer, Fence, Ledger, Transport } from '../engine/ports.ts'
+import type { Answer, Debits, Fence, Transport } from '../engine/ports.ts'
 import type { GroupLimit } from '../engine/settings.ts'
 import { durationInWords } from '../planning/forecast-format.ts'
 import type { Failure } from '../provider/errors.ts'
@@ -21,7 +21,7 @@ export interface DispatcherPorts {
   readonly clock: Clock
   readonly random: Random
   readonly transport: Transport
-  readonly ledger: Ledger
+  readonly ledger: Debits
   readonly fences: Fences
   readonly queue: Queue
   /** Total deadline of one request, ms. */
@@ -117,7 +117,7 @@ export class Dispatcher {
 type Unsent = Exclude<Sent, { readonly outcome: 'replied' }>
 
 /** A debit that cannot be settled counts longer than it need; what was answered is not lost for that. */
-function forgiving(ledger: Ledger): Ledger {
+function forgiving(ledger: Debits): Debits {
   return { ...ledger, settle: (...all) => ledger.settle(...all).catch(() => {}) }
 }
 

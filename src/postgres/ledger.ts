@@ -8,6 +8,7 @@ import {
   StoreUnavailable,
   type TakeResult,
 } from '../engine/ports.ts'
+import type { KnownStand } from '../planning/stands.ts'
 import { query } from './connect.ts'
 import { encodeJson } from './encode.ts'
 import { bind, bindLate, statement, type Values } from './statement.ts'
@@ -52,6 +53,23 @@ const lastingPace = statement(
   `select ingest.lasting_pace(:scope, :group, make_interval(secs => :window::double precision), :requests::int) as pace`,
 )
 
+/** Where the clock was set in between, nobody is waited for by what was said before. */
+const stands = statement(
+  'stands',
+  `select app_id as app, as_app as "asApp", as_series as "asSeries", is_urgent as "isUrgent",
+          ingest.clock() between said_at and said_at + awaited as "isAwaited"
+   from ingest.stand where scope = :scope and limit_group = :group`,
+)
+
+const stand = statement(
+  'stand',
+  `insert into ingest.stand (scope, limit_group, app_id, as_app, as_series, is_urgent, said_at, awaited)
+   values (:scope, :group, :app, :as_app, :as_series, :is_urgent, ingest.clock(), :awaited::interval)
+   on conflict (scope, limit_group, app_id) do update
+   set as_app = excluded.as_app, as_series = excluded.as_series, is_urgent = excluded.is_urgent,
+       said_at = excluded.said_at, awaited = excluded.awaited`,
+)
+
 interface Taken extends pg.QueryResultRow {
   readonly verdict: 'granted' | 'wait' | 'fenced'
   readonly n: string
@@ -86,6 +104,16 @@ export function createLedger(pool: pg.Pool): Ledger {
       const values = { scope, group, window, requests }
       const [row] = await query<{ pace: number | null }>(pool, bind(lastingPace, values))
       return row!.pace
+    },
+    stands: (scope, group) => query<KnownStand & pg.QueryResultRow>(pool, bind(stands, { scope, group })),
+    stand: async (scope, group, { app, asApp, asSeries, isUrgent }, awaited) => {
+      await query(
+        pool,
+        bind(stand, {
+          ...{ scope, group, app, as_app: asApp, as_series: asSeries, is_urgent: isUrgent },
+          awaited: `${awaited} milliseconds`,
+        }),
+      )
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Fences } from '../../src/client/ports.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
-import type { Ledger, Reply, TakeResult, Transport } from '../../src/engine/ports.ts'
+import type { Debits, Reply, TakeResult, Transport } from '../../src/engine/ports.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import type { RequestLine } from '../../src/provider/operation.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -39,7 +39,7 @@ export function createHarness() {
     clockOffset: () => (script.offset === undefined ? undefined : { ahead: script.offset, doubt: 0 }),
   }
   let n = 0
-  const ledger: Ledger = {
+  const ledger: Debits = {
     take: async ({ scope, group, clockBounds }): Promise<TakeResult> => {
       takes.push(`${scope} ${group}`)
       const wait = script.waits.shift()
@@ -54,8 +54,6 @@ export function createHarness() {
       }
     },
     settle: async (_grant, outcome) => void settled.push(outcome),
-    budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }),
-    lastingPace: async () => null,
   }
   const fences: Fences = {
     acquire: async () => {

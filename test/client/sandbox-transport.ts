@@ -1,6 +1,6 @@
 import { ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
 import type { Clock, Random } from '../../src/clock/clock.ts'
-import type { Ledger, TakeResult, Transport } from '../../src/engine/ports.ts'
+import type { Debits, TakeResult, Transport } from '../../src/engine/ports.ts'
 import { classify, errorBody } from '../../src/http/classify.ts'
 import type { Arrival } from '../../src/http/exchange.ts'
 import { atOnce } from '../../src/http/json.ts'
@@ -63,7 +63,7 @@ export function sandboxTransport(
 /** A ledger in memory that lets no window of a rate hold more than it may. */
 export function memoryLedger(
   clock: Clock,
-): Ledger & { readonly debits: { scope: string; group: string; at: number }[] } {
+): Debits & { readonly debits: { scope: string; group: string; at: number }[] } {
   const debits: { scope: string; group: string; at: number }[] = []
   return {
     debits,
@@ -85,7 +85,5 @@ export function memoryLedger(
       }
     },
     settle: async () => {},
-    budget: async () => ({ used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }),
-    lastingPace: async () => null,
   }
 }

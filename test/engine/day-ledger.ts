@@ -1,3 +1,4 @@
+import type { Clock } from '../../src/clock/clock.ts'
 import type { TakeResult } from '../../src/engine/ports.ts'
 import type { Spent } from '../../src/planning/pacing.ts'
 import { FakeLedger, hour } from './harness.ts'
@@ -9,9 +10,9 @@ export class DayLedger extends FakeLedger {
   readonly #debits: { readonly group: string; readonly at: number }[] = []
   readonly now: () => number
 
-  constructor(now: () => number) {
-    super()
-    this.now = now
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    super(clock)
+    this.now = () => clock.monotonic()
   }
 
   override async take(debit: { readonly scope: string; readonly group: string }): Promise<TakeResult> {

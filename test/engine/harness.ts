@@ -1,3 +1,4 @@
+import type { Clock } from '../../src/clock/clock.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import type {
@@ -14,6 +15,7 @@ import type {
 import type { Shortage } from '../../src/engine/ranges/shortage.ts'
 import type { AppSettings, EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
 import type { Spent } from '../../src/planning/pacing.ts'
+import type { KnownStand, Stand } from '../../src/planning/stands.ts'
 import type { RangeLimits } from '../../src/planning/windows.ts'
 import type { Failure, FailureKind } from '../../src/provider/errors.ts'
 import { perSecond } from '../../src/provider/limits.ts'
@@ -93,6 +95,12 @@ export class FakeLedger implements Ledger {
   beforeGrant: () => Promise<void> = async () => {}
   settleError: Error | undefined
   state: Spent = { used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }
+  readonly #stands = new Map<string, { readonly own: Stand; readonly until: number }>()
+  readonly #clock: Pick<Clock, 'monotonic'>
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
 
   async take({ scope, group }: { readonly scope: string; readonly group: string }): Promise<TakeResult> {
     const answer = this.answers.shift()
@@ -110,6 +118,15 @@ export class FakeLedger implements Ledger {
 
   async lastingPace(): Promise<number | null> {
     return null
+  }
+
+  async stands(scope: string, group: string): Promise<readonly KnownStand[]> {
+    const ofBudget = [...this.#stands].filter(([key]) => key.startsWith(`${scope} ${group} `))
+    return ofBudget.map(([, { own, until }]) => ({ ...own, isAwaited: this.#clock.monotonic() <= until }))
+  }
+
+  async stand(scope: string, group: string, own: Stand, awaited: number): Promise<void> {
+    this.#stands.set(`${scope} ${group} ${own.app}`, { own, until: this.#clock.monotonic() + awaited })
   }
 
   async settle({ n }: Grant, outcome: Settlement): Promise<void> {
@@ -227,7 +244,7 @@ export function createHarness(roomStreams: readonly StreamName[]) {
     random: { next: () => 0.5, uuid: () => '' },
     store: new FakeStore(roomStreams),
     transport: new FakeTransport(clock),
-    ledger: new FakeLedger(),
+    ledger: new FakeLedger(clock),
     queue: createPlainQueue(),
     meter: fakeMeter(counts),
     log,

@@ -19,7 +19,7 @@ import released from './released.json' with { type: 'json' }
  * calls a function that the file makes, after what that release writes.
  */
 const allowed = [
-  /^create table (?!if )/,
+  /^create (?:unlogged )?table (?!if )/,
   /^create index concurrently if not exists \w+ on [\w.]+ /,
   /^alter table [\w.]+ add column (?:(?!,|not null|\bcheck\b|unique|primary|references|generated|default\b).)+(?:default (?:-?\d+|'[^']*'|true|false|null)(?: not null)?)?$/,
   /^alter table [\w.]+ set \(parallel_workers = \d+\)$/,

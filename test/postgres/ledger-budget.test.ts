@@ -162,3 +162,38 @@ describe('a debit', () => {
     expect(await db.ledger.take(debit(group, 1, 1, stranger))).toEqual({ granted: 'fenced' })
   })
 })
+
+describe('where apps stand that share a budget', () => {
+  const own = { app: 'first', asApp: 3, asSeries: 0.75, isUrgent: false }
+  const stands = (group: string) => db.ledger.stands('key:1', group)
+
+  it('is known to every process, each budget by itself', async () => {
+    const [group, other] = [freshGroup(), freshGroup()]
+    await db.ledger.stand('key:1', group, own, hour)
+    await db.ledger.stand('key:1', group, { ...own, app: 'second', isUrgent: true }, hour)
+    const known = await stands(group)
+    expect(known.toSorted((a, b) => a.app.localeCompare(b.app))).toEqual([
+      { ...own, isAwaited: true },
+      { ...own, app: 'second', isUrgent: true, isAwaited: true },
+    ])
+    expect(await stands(other)).toEqual([])
+    expect(await db.ledger.stands('key:2', group)).toEqual([])
+  })
+
+  it('is what was said last, and awaited for as long as was said', async () => {
+    const group = freshGroup()
+    await db.ledger.stand('key:1', group, own, hour)
+    await db.ledger.stand('key:1', group, { ...own, asApp: 4, asSeries: 1 }, 2 * hour)
+    await db.advance(2 * hour)
+    expect(await stands(group)).toEqual([{ ...own, asApp: 4, asSeries: 1, isAwaited: true }])
+    await db.advance(1)
+    expect(await stands(group)).toMatchObject([{ isAwaited: false }])
+  })
+
+  it('keeps nobody waiting for hours when the clock is set back', async () => {
+    const group = freshGroup()
+    await db.ledger.stand('key:1', group, own, second)
+    await db.advance(-hour)
+    expect(await stands(group)).toMatchObject([{ isAwaited: false }])
+  })
+})

@@ -33,6 +33,7 @@ const names = [
   '0017-users-of-days',
   '0018-rooms-by-name',
   '0019-classes-changed-together',
+  '0020-stands',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -95,8 +95,6 @@ function openedWhenUsed(open: () => Promise<StoredPorts>): DatabasePorts {
     ledger: {
       take: async debit => (await open()).ledger.take(debit),
       settle: async (...all) => (await open()).ledger.settle(...all),
-      budget: async (...all) => (await open()).ledger.budget(...all),
-      lastingPace: async (...all) => (await open()).ledger.lastingPace(...all),
     },
     fences: { acquire: async app => (await open()).fences.acquire(app) },
     intents: {

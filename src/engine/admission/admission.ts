@@ -2,7 +2,7 @@ import type { Clock, Random } from '../../clock/clock.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import { called, type RequestLine } from '../../provider/operation.ts'
-import type { Arrived, Fence, Grant, Ledger, Meter, Reply, Settlement, Transport } from '../ports.ts'
+import type { Arrived, Debits, Fence, Grant, Meter, Reply, Settlement, Transport } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
@@ -49,7 +49,7 @@ export type Sent =
 interface AdmissionPorts {
   readonly clock: Clock
   readonly random: Random
-  readonly ledger: Ledger
+  readonly ledger: Debits
   readonly transport: Transport
   readonly meter: Pick<Meter, 'request' | 'limitViolation' | 'debit' | 'clockDoubt'>
   readonly queue: Queue

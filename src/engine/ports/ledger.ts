@@ -1,5 +1,6 @@
 import type { Spent } from '../../planning/pacing.ts'
 import type { Purpose } from '../../planning/shares.ts'
+import type { KnownStand, Stand } from '../../planning/stands.ts'
 import type { Rate } from '../../provider/limits.ts'
 
 /** Proof of the right to write: checked in the same statement as every commit and every debit. */
@@ -109,4 +110,11 @@ export interface Ledger {
     window: number,
     requests: number,
   ) => Promise<number | null>
+  /** Where every app stands that asked for something of the budget, whichever process drains it. Throws StoreUnavailable. */
+  readonly stands: (scope: string, group: string) => Promise<readonly KnownStand[]>
+  /** Says where an app stands, which is waited for until `awaited` ms are over or it says so again. Throws StoreUnavailable. */
+  readonly stand: (scope: string, group: string, own: Stand, awaited: number) => Promise<void>
 }
+
+/** All that whoever sends a request needs of it. */
+export type Debits = Pick<Ledger, 'take' | 'settle'>

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../clock/clock.ts'
+import type { Clock } from '../../clock/clock.ts'
 import {
   lookBack,
   measurePace,
@@ -10,6 +10,7 @@ import {
   withoutBegun,
 } from '../../planning/pacing.ts'
 import { type Purpose, purposes } from '../../planning/shares.ts'
+import { isTurnOf, standOf } from '../../planning/stands.ts'
 import type { Ledger, Meter } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
 
@@ -40,21 +41,12 @@ export type Pacers = ReturnType<typeof createPacers>
 
 interface PacerPorts {
   readonly clock: Clock
-  readonly random: Random
   readonly ledger: Ledger
   readonly meter: Meter
 }
 
 /** An app that does not come back this long after its wait was over, ms, has nothing to ask for. */
 const GRACE_MS = 5_000
-
-/**
- * Who waits comes back so much later at most, by chance, as a share of the time between two requests. Other processes that
- * share the budget reckon the same moment, and nobody knows who waits there: the one that hears of it first would have it
- * each time. Nothing is lost by it, as the budget goes on filling.
- */
-const LATER_SHARE = 0.1
-const LATEST_MS = 4_000
 
 /** How long what is said of the pace that lasts is believed, ms: it changes with hours, and takes a look at many debits. */
 const LASTING_MS = 60_000
@@ -68,37 +60,14 @@ const SHORTEST_PACED = 3_600
 const noWaits = waitsOf(() => 0)
 const othersFirst = waitsOf(() => GRACE_MS)
 
-/** Where an app stands that has something to ask for, and until when, ms, it is waited for. */
-interface Stand extends Had {
-  readonly until: number
-  /** Some of it is about to expire. */
-  readonly isUrgent: boolean
-}
-
-/** What an app had of a budget: as one of the apps, and as so many series. */
-interface Had {
-  readonly asApp: number
-  readonly asSeries: number
-}
-
-/**
- * Whose turn it is among the apps that share a budget: of those that wait for it, the one whose series had least, so that
- * all series are asked as often. Whoever is about to lose something goes first, and of several the app that had least, so
- * that one which asks for too much takes nothing from those that do not.
- */
-interface Turns {
-  readonly stands: Map<string, Stand>
-  /** Where the app stood that had its turn last: who has been away does not catch up. */
-  last: Had
-}
-
 /** Apps that share a credential share its pace. */
-export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
+export function createPacers({ clock, ledger, meter }: PacerPorts) {
   const paces = new Map<string, Pace>()
   const lasting = new Map<string, { readonly pace: Promise<number | null>; readonly until: number }>()
   /** When requests were begun that the ledger has not heard of, for each budget. */
   const begun = new Map<string, Set<{ readonly at: number }>>()
-  const turns = new Map<string, Turns>()
+  /** Requests that an app began since it said last where it stands, for each budget. */
+  const turns = new Map<string, Map<string, number>>()
   /** Questions of one round by app, for each budget. */
   const rounds = new Map<string, Map<string, number>>()
   /** Requests a second that each app has said it wants, for each budget. */
@@ -107,8 +76,7 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
   return {
     /** An app has no part in any budget any more. */
     leave: (app: string) => {
-      for (const told of [...rounds.values(), ...wishes.values()]) told.delete(app)
-      for (const { stands } of turns.values()) stands.delete(app)
+      for (const told of [...rounds.values(), ...wishes.values(), ...turns.values()]) told.delete(app)
     },
     /** `series`: how many questions one round of the group has for this app. */
     of: (app: string, group: string, { scope, rates }: GroupLimit, series: number): Pacer => {
@@ -127,8 +95,8 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
       rounds.set(key, round.set(app, series))
       const wanted = wishes.get(key) ?? new Map<string, number>()
       wishes.set(key, wanted)
-      const shared = turns.get(key) ?? { stands: new Map(), last: { asApp: 0, asSeries: 0 } }
-      turns.set(key, shared)
+      const had = turns.get(key) ?? new Map<string, number>()
+      turns.set(key, had)
       const budgetNow = (): PacedBudget => {
         const all = round.values().reduce((sum, each) => sum + each, 0)
         return { requests, window: window * 1_000, series: all }
@@ -153,9 +121,10 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
           const budget = budgetNow()
           const asked = clock.monotonic()
           const recent = lookBack(budget)
-          const [lasting, spent] = await Promise.all([
+          const [lasting, spent, stands] = await Promise.all([
             lastingNow(asked),
             ledger.budget(scope, group, window, recent),
+            ledger.stands(scope, group),
           ])
           const before = paces.get(key)
           // Apps that share it look at one time, and an older look may be heard of last.
@@ -170,15 +139,13 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
           paces.set(key, measured)
           const heardOf = before ? spending.total - before.total : 0
           const pace = withoutBegun(measured, notHeardOf(heardOf, asked))
-          const later = random.next() * Math.min(LATEST_MS, (budget.window / requests) * LATER_SHARE)
-          const waits = waitsOf(purpose => {
-            const wait = waitFor(budget, pace, spending, purpose)
-            return wait > 0 ? wait + later : 0
-          })
+          const waits = waitsOf(purpose => waitFor(budget, pace, spending, purpose))
           const soonest = Math.min(...wanted.map(purpose => waits[purpose]))
-          return isTurnOf(shared, app, { now: clock.monotonic(), wait: soonest, isUrgent })
-            ? waits
-            : othersFirst
+          const times = had.get(app) ?? 0
+          const own = standOf(app, { times, series, isUrgent }, stands)
+          await ledger.stand(scope, group, own, soonest + GRACE_MS)
+          had.set(app, (had.get(app) ?? 0) - times)
+          return soonest > 0 || isTurnOf(own, stands) ? waits : othersFirst
         },
         share: own => {
           if (own !== undefined) wanted.set(app, own)
@@ -196,38 +163,12 @@ export function createPacers({ clock, random, ledger, meter }: PacerPorts) {
         began: () => {
           const one = { at: clock.monotonic() }
           underWay.add(one)
-          const own = shared.stands.get(app)
-          if (own) {
-            shared.last = own
-            const asSeries = own.asSeries + 1 / Math.max(1, series)
-            shared.stands.set(app, { ...own, asApp: own.asApp + 1, asSeries })
-          }
+          had.set(app, (had.get(app) ?? 0) + 1)
           return () => void underWay.delete(one)
         },
       }
     },
   }
-}
-
-/** Says that the app will be back in `wait` ms; another one that is waited for and has the better claim goes first. */
-function isTurnOf(
-  { stands, last }: Turns,
-  app: string,
-  { now, wait, isUrgent }: { readonly now: number; readonly wait: number; readonly isUrgent: boolean },
-): boolean {
-  const before = stands.get(app) ?? last
-  const own = {
-    ...{ asApp: Math.max(last.asApp, before.asApp), asSeries: Math.max(last.asSeries, before.asSeries) },
-    ...{ until: now + wait + GRACE_MS, isUrgent },
-  }
-  stands.set(app, own)
-  if (wait > 0) return true
-  return !stands.values().some(other => other.until > now && isBefore(other, own))
-}
-
-function isBefore(one: Stand, other: Stand): boolean {
-  if (one.isUrgent !== other.isUrgent) return one.isUrgent
-  return one.isUrgent ? one.asApp < other.asApp : one.asSeries < other.asSeries
 }
 
 /** What is left of `all` to one beside others that want so much each, where nobody has more than another who wants it. */

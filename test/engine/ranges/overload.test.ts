@@ -19,7 +19,7 @@ const callSeconds = 1_800
 /** Two days of calls at `load` times what can be measured, those of `backlog` hours before waiting at the start. */
 async function drained(load: number, backlog: number) {
   const harness = createHarness([])
-  const ledger = new DayLedger(() => harness.clock.monotonic())
+  const ledger = new DayLedger(harness.clock)
   const blank = appOf('a1', [])
   const rates = [perSecond(1), perDay(1_000)]
   const group = { scope: 'a1', range: limits, rates, concurrency: 4, counted: 'ledger' } as const

@@ -50,7 +50,7 @@ function startApp(
   },
 ) {
   const harness = createHarness([])
-  const ledger = new DayLedger(() => harness.clock.monotonic())
+  const ledger = new DayLedger(harness.clock)
   const blank = appOf('a1', [])
   const limits = Object.fromEntries(
     Object.entries(groups).map(([group, range]) => {

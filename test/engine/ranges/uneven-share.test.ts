@@ -24,7 +24,7 @@ const values: WindowStream = {
 async function drain(series: Readonly<Record<string, number>>, requests: number, ms: number) {
   const harness = createHarness([])
   const { clock } = harness
-  const ledger = new DayLedger(() => clock.monotonic())
+  const ledger = new DayLedger(clock)
   harness.transport.clockOffset = () => ({ ahead: 0, doubt: 0 })
   harness.transport.send = async () => {
     const timing = { receivedAt: clock.now(), elapsed: 0 }
