@@ -156,4 +156,48 @@ describe('two commits at once', () => {
     const unconfirmed = `select count(*)::int from classroom.room_event where room_uuid like 'busy-%' and source = 'feed' and sequence < 103`
     expect(await db.value(unconfirmed)).toBe(0)
   })
+
+  it('a feed in a crowd of logs waits for those that are there, and not for all that come', async () => {
+    await db.store.follow(me, app, 'app-events', '')
+    const rooms = Array.from({ length: 12 }, (_, n) => `crowd-${n}`)
+    await db.store.discoverRooms(me, app, rooms)
+    const waiting = () =>
+      db.value(`select count(*)::int from pg_locks where not granted and locktype = 'advisory'`)
+    const log = async () => {
+      const client = await session(db.url)
+      await client.query('begin')
+      const isHeld = client.query(
+        `select pg_advisory_xact_lock_shared(hashtextextended('penstock rooms of ' || $1, 0))`,
+        [app],
+      )
+      return { client, isHeld }
+    }
+    let holding = await log()
+    await holding.isHeld
+    const { version } = (await db.store.progress(app, 'app-events', ''))!
+    let isOver = false
+    const rows = eventRows(rooms.map(room => event(room, 1, { cmd: 20 })))
+    const feed = db.store.commit(feedPage(version, { rows })).finally(() => {
+      isOver = true
+    })
+    let waits = 0
+    for (const room of rooms) {
+      while (!isOver && (await waiting()) === 0) await Promise.resolve()
+      if (isOver) break
+      waits += 1
+      const next = await log()
+      while ((await waiting()) !== 2) await Promise.resolve()
+      await holding.client.query(
+        `insert into classroom.room_event (app_id, room_uuid, incarnation, sequence, cmd, at, at_source, received_at, source)
+         values ($1, $2, 1, 1, 3, now(), 'event', now(), 'log')`,
+        [app, room],
+      )
+      await holding.client.query('commit')
+      await next.isHeld
+      holding = next
+    }
+    await holding.client.query('commit')
+    expect(await feed).toMatchObject({ outcome: 'committed' })
+    expect(waits).toBe(2)
+  })
 })
