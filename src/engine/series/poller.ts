@@ -134,10 +134,13 @@ export class Poller {
   }
 
   async #runSync(schedule: StreamSchedule, series: string): Promise<void> {
+    const { clock } = this.#context
     let within: number | undefined
     try {
       if (schedule.stream.kind === 'feed') await this.#reviewFeed(series)
-      within = await this.#rescheduler.after(schedule, series, await this.#look(schedule, series))
+      const began = clock.monotonic()
+      const result = await this.#look(schedule, series)
+      within = await this.#rescheduler.after(schedule, series, result, clock.monotonic() - began)
     } catch (error) {
       within = this.#rescheduler.afterError(schedule, series, error)
     }

@@ -20,6 +20,9 @@ export interface Plans {
   readonly drop: (room: string) => void
 }
 
+/** The interval of a feed is from one question to the next; where a page takes long to store, so much of it is spent at most. */
+const MOST_OF_A_PAUSE = 1 / 2
+
 /** A stream that says so often in a row that its room is not there waits for news of the room. */
 const DENIALS_THAT_CLOSE = 3
 
@@ -59,8 +62,13 @@ export class Rescheduler {
     this.#absences = new Map(regions.map(region => [region, createAbsences(clock)]))
   }
 
-  /** Answers in how many ms the series is synced next; undefined when it is not. */
-  async after(schedule: StreamSchedule, series: string, result: SyncResult): Promise<number | undefined> {
+  /** Answers in how many ms the series is synced next; undefined when it is not. `took`: how long it was synced, ms. */
+  async after(
+    schedule: StreamSchedule,
+    series: string,
+    result: SyncResult,
+    took: number,
+  ): Promise<number | undefined> {
     const { random, health } = this.#context
     const { feedGaps } = this.#poller
     const { stream } = schedule
@@ -72,7 +80,7 @@ export class Rescheduler {
         health.worked()
         schedule.succeed(series)
         return stream.scope === 'app'
-          ? this.#afterWhole(stream, series, result)
+          ? this.#afterWhole(stream, series, result, took)
           : this.#afterReading(stream, series, result)
       case 'failed':
       case 'looped':
@@ -162,7 +170,12 @@ export class Rescheduler {
   }
 
   /** What is of the whole app was read to its end, unless it is a feed that has more to tell. */
-  #afterWhole({ kind, name }: CursorStream, series: string, { end, hints }: SyncResult): number {
+  #afterWhole(
+    { kind, name }: CursorStream,
+    series: string,
+    { end, hints }: SyncResult,
+    took: number,
+  ): number {
     const { feedGaps } = this.#poller
     const now = this.#context.clock.now()
     const cadence = this.#rooms.settings(name)
@@ -174,7 +187,8 @@ export class Rescheduler {
     const { busyHours, commonMoments } = this.#context
     const pause = nextFeed(cadence, quiet, now, busyHours?.())
     const isIdle = !cadence.moments && pause > cadence.activeEvery
-    return isIdle && commonMoments ? commonMoments.join(pause) : pause
+    if (isIdle && commonMoments) return commonMoments.join(pause)
+    return cadence.moments ? pause : pause - Math.min(took, pause * MOST_OF_A_PAUSE)
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */

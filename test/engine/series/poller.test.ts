@@ -69,6 +69,23 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it.each([
+    { takes: 2 * second, apart: 10 * second },
+    { takes: 8 * second, apart: 13 * second },
+  ])('a feed of which an answer takes $takes ms is asked every $apart ms', async ({ takes, apart }) => {
+    const { clock, transport, stop } = startApp([], [feed])
+    transport.answers = async () => {
+      await clock.sleep(takes)
+      return { items: [] }
+    }
+    await clock.advance(minute)
+    const times = transport.of('appEvents').map(({ at }) => at)
+    expect(times.slice(1, 4).map((at, n) => at - times[n]!)).toEqual([apart, apart, apart])
+    const stopped = stop()
+    await clock.advance(minute)
+    await stopped
+  })
+
   it('a list that was never read is due as soon as the log of its room tells of news', async () => {
     const list: LogStream = { ...quiz, name: 'recordings', operation: recordings }
     const { clock, transport, stop } = startApp([], [feed, roomLog, list])
