@@ -10,7 +10,7 @@ import { decodeText, encodeJson, encodeText } from '../encode.ts'
 import type { Mask } from '../mask.ts'
 import type { Masks } from '../masks.ts'
 import { type BoundStatement, bind, type Statement, statement, type Values } from '../statement.ts'
-import { debitValues, encodeRows, fence, parameterName, rejectedValues } from './ctes.ts'
+import { debitValues, encodeRows, parameterName, rejectedValues } from './ctes.ts'
 import { EmptyAnswers, isEmptyAnswer } from './empty-answers.ts'
 import { feedStatement, logStatement } from './events.ts'
 import { GroupCommits, type Grouping } from './group-commits.ts'
@@ -67,13 +67,6 @@ const channelOfCall = statement(
   'select c.cname from analytics.call c where c.app_id = :app and c.call_id = :call',
 )
 
-/** The locks of a page that goes by itself and was overtaken: no commit of its app that touches rooms goes beside it. */
-const heldAlone = statement(
-  'held_alone',
-  `with ${fence('alone')}
-  select from fence`,
-)
-
 type Way = 'with a cursor' | 'as a range of time' | 'as an item'
 
 function wayOf({ kind }: Stream): Way {
@@ -113,10 +106,8 @@ export class Commits {
   #page(page: PageCommit, writes: readonly Table[]): Promise<CommitResult> {
     return this.#masks.run(page.app, mask => {
       const masked = mask.page(page, writes)
-      const alone = async () => {
-        const held = bind(heldAlone, { app: page.app, ...page.fence, forgotten: mask.count })
-        return runCommit(this.#pool, this.#boundPage(masked, mask), held)
-      }
+      const alone = async () => runCommit(this.#pool, this.#boundPage(masked, mask))
+      if (page.source === 'feed') return this.#groups.addSole(masked, alone)
       if (!isPlain(masked)) return alone()
       const rows = allRows(masked, writes)
       return this.#groups.add({ page: { ...masked, rows }, writes, forgotten: mask.count }, alone)

@@ -30,6 +30,9 @@ interface Waiting extends GroupPage {
 interface Line {
   waiting: Waiting[]
   writers: number
+  /** Those beside which nothing is written, in the order in which they came. */
+  readonly sole: (() => Promise<void>)[]
+  isSole: boolean
   /** How many pages do not wait for a group. */
   alone: number
 }
@@ -53,10 +56,7 @@ export class GroupCommits {
 
   /** Throws as `alone` does. */
   add(one: GroupPage, alone: Waiting['alone']): Promise<CommitResult> {
-    const { app, fence } = one.page
-    const key = `${fence.owner} ${fence.epoch} ${app}`
-    const line = this.#lines.get(key) ?? { waiting: [], writers: 0, alone: 0 }
-    this.#lines.set(key, line)
+    const [key, line] = this.#lineOf(one.page)
     if (line.alone > 0) {
       line.alone -= 1
       return alone()
@@ -67,17 +67,50 @@ export class GroupCommits {
     })
   }
 
+  /**
+   * Commits a page when nothing else is being written for its app, and before what waits: its statement sees the moment at
+   * which it began, also where it waits for others then, and among many it would be overtaken each time. Throws as `alone` does.
+   */
+  addSole(page: PageCommit, alone: Waiting['alone']): Promise<CommitResult> {
+    const [key, line] = this.#lineOf(page)
+    return new Promise((resolve, reject) => {
+      line.sole.push(() => alone().then(resolve, reject))
+      this.#write(key, line)
+    })
+  }
+
+  #lineOf({ app, fence }: PageCommit): readonly [key: string, line: Line] {
+    const key = `${fence.owner} ${fence.epoch} ${app}`
+    const line = this.#lines.get(key) ?? { waiting: [], writers: 0, sole: [], isSole: false, alone: 0 }
+    this.#lines.set(key, line)
+    return [key, line]
+  }
+
   #write(key: string, line: Line): void {
+    if (line.isSole || (line.sole.length > 0 && line.writers > 0)) return
+    const sole = line.sole.shift()
+    if (sole) {
+      line.isSole = true
+      void sole().then(() => {
+        line.isSole = false
+        this.#writeOn(key, line)
+      })
+      return
+    }
     while (line.writers < this.#grouping.writers && line.waiting.length > 0) {
       const { group, left } = divide(line.waiting)
       line.waiting = left
       line.writers += 1
       void this.#commit(group, line).then(() => {
         line.writers -= 1
-        if (line.writers + line.waiting.length + line.alone === 0) this.#lines.delete(key)
-        this.#write(key, line)
+        this.#writeOn(key, line)
       })
     }
+  }
+
+  #writeOn(key: string, line: Line): void {
+    if (line.writers + line.waiting.length + line.sole.length + line.alone === 0) this.#lines.delete(key)
+    this.#write(key, line)
   }
 
   /** Settles every page of the group, one way or the other. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { type CommitResult, RefusedRows, StoreUnavailable } from '../../engine/ports.ts'
-import { inTransaction, query } from '../connect.ts'
+import { query } from '../connect.ts'
 import { sqlState, storeError } from '../errors.ts'
 import type { BoundStatement } from '../statement.ts'
 
@@ -25,22 +25,11 @@ const onceOnly: ReadonlySet<string> = new Set(['23505', '23514'])
 /** An answer of the feed cannot be asked for again, so it is not given up lightly. */
 const mostAttempts = 10
 
-/**
- * Runs the statement of a commit in one round trip. A statement sees the moment at which it began, also where it waited for a
- * lock first, and in a crowd it would be overtaken each time: where it was, `held` takes its locks before it, so that it sees
- * what came while it waited. Throws RefusedRows or StoreUnavailable.
- */
-export async function runCommit(
-  pool: pg.Pool,
-  bound: BoundStatement,
-  held?: BoundStatement,
-): Promise<CommitResult> {
+/** Runs the statement of a commit in one round trip. Throws RefusedRows or StoreUnavailable. */
+export async function runCommit(pool: pg.Pool, bound: BoundStatement): Promise<CommitResult> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const isFirst = attempt === 1 || held === undefined
-      const [verdict] = isFirst
-        ? await query<Verdict & pg.QueryResultRow>(pool, bound)
-        : await runHeld(pool, bound, held)
+      const [verdict] = await query<Verdict & pg.QueryResultRow>(pool, bound)
       return result(verdict!)
     } catch (error) {
       const isOvertaken = error instanceof StoreUnavailable && overtaken.has(error.code)
@@ -48,13 +37,6 @@ export async function runCommit(
       if (!isOnceOnly && (!isOvertaken || attempt === mostAttempts)) throw error
     }
   }
-}
-
-function runHeld(pool: pg.Pool, bound: BoundStatement, held: BoundStatement): Promise<readonly Verdict[]> {
-  return inTransaction(pool, bound, async client => {
-    await client.query(held)
-    return (await client.query<Verdict & pg.QueryResultRow>(bound)).rows
-  })
 }
 
 /** Runs the same statement and rolls it back: true when Postgres would take every value. */
