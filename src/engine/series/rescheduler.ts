@@ -23,6 +23,12 @@ export interface Plans {
 /** The interval of a feed is from one question to the next; where a page takes long to store, so much of it is spent at most. */
 const MOST_OF_A_PAUSE = 1 / 2
 
+/**
+ * What takes no longer than this, ms, shortens no pause: a feed that kept exact time would meet the logs of its rooms, which
+ * do so too, each time anew, and have them read once more for what they were just telling.
+ */
+const AT_ONCE_MS = 100
+
 /** A stream that says so often in a row that its room is not there waits for news of the room. */
 const DENIALS_THAT_CLOSE = 3
 
@@ -188,7 +194,7 @@ export class Rescheduler {
     const pause = nextFeed(cadence, quiet, now, busyHours?.())
     const isIdle = !cadence.moments && pause > cadence.activeEvery
     if (isIdle && commonMoments) return commonMoments.join(pause)
-    return cadence.moments ? pause : pause - Math.min(took, pause * MOST_OF_A_PAUSE)
+    return cadence.moments ? pause : pause - Math.min(Math.max(0, took - AT_ONCE_MS), pause * MOST_OF_A_PAUSE)
   }
 
   /** The log goes first, at once; where that did not help either, there is time. */

@@ -70,7 +70,8 @@ describe('what is synced when', () => {
   })
 
   it.each([
-    { takes: 2 * second, apart: 10 * second },
+    { takes: 100, apart: 10.1 * second },
+    { takes: 2 * second, apart: 10.1 * second },
     { takes: 8 * second, apart: 13 * second },
   ])('a feed of which an answer takes $takes ms is asked every $apart ms', async ({ takes, apart }) => {
     const { clock, transport, stop } = startApp([], [feed])
