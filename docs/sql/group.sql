@@ -20,7 +20,7 @@ select p.n,
       or exists (
         select from ingest.gap g
         where g.app_id = :app and g.stream = p.stream and g.series = p.series and g.unit = 'sequence'
-          and g.state in ('open', 'lost')) end as extraordinary,
+          and g.state in ('open', 'lost', 'absent')) end as extraordinary,
     (select json_agg(json_build_array(e.sequence::text, e.source, extract(epoch from e.at) * 1000))
      from classroom.room_event e
      where e.app_id = :app and e.room_uuid = p.series and e.incarnation = p.incarnation

@@ -228,8 +228,13 @@ with
       and (g.incarnation = :incarnation::int and :complete::boolean
            or g.incarnation is null and (:complete::boolean or exists (select from confirmed)) and not exists (
              select from unconfirmed u where u.sequence between g.sequence_from and g.sequence_to))
-      and g.unit = 'sequence' and g.state in ('open', 'lost') and exists (select from moved)
+      and g.unit = 'sequence' and g.state in ('open', 'lost', 'absent') and exists (select from moved)
       and not exists (select from hole h where h.sequence_from = g.sequence_from and h.sequence_to = g.sequence_to)
+      and (g.state <> 'absent'
+           or exists (select from event e where e.sequence between g.sequence_from and g.sequence_to)
+           or exists (
+             select from classroom.room_event e where e.app_id = :app and e.room_uuid = :series
+               and e.incarnation = g.incarnation and e.sequence between g.sequence_from and g.sequence_to))
     returning 1
   ), narrowed as (
     update ingest.gap g set sequence_from = w.first, sequence_to = w.last, updated_at = ingest.clock()

@@ -125,6 +125,8 @@ export interface Page {
   readonly isUnderWay?: boolean
   readonly items: readonly unknown[]
   readonly nextId: string | undefined
+  /** The answer has a nextId that leads back to a page of this reading, or cannot be sent: nobody knows what follows. */
+  readonly looping?: boolean
   /** How many items there are in all, where the answer says so. */
   readonly total?: number | undefined
   /** The answer lacks the data that the document promises: there is nothing, or it was lost on the way. */
@@ -134,6 +136,11 @@ export interface Page {
   /** Our clock when the answer arrived, ms since the epoch. */
   readonly receivedAt: number
   readonly settings: ReadingSettings
+}
+
+/** Whether nothing follows. */
+export function isLast({ nextId, looping = false }: Page): boolean {
+  return nextId === undefined && !looping
 }
 
 /** What an operator may say about how pages are read. */

@@ -6,7 +6,7 @@ import type { Json } from '../tables/json.ts'
 import { blank } from '../tables/table.ts'
 import { answerTime } from './events/event.ts'
 import { resourceColumns, resourceFields } from './events/states.ts'
-import type { Page, RoomScope } from './page.ts'
+import { isLast, type Page, type RoomScope } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import { isObject, judgeEach, lastOfEach, type Read, redact } from './parts/items.ts'
 import { readState, type ToRowsWith, withState } from './parts/stream-state.ts'
@@ -51,7 +51,7 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
   const named = new Set(items.map(nameOf))
   const isCut = (page.total ?? 0) > page.items.length
   // The question is the same for each page: one that comes again with a nextId leads in a circle, and not to the end.
-  const isComplete = page.cursor === null && page.nextId === undefined && !isCut && !named.has(undefined)
+  const isComplete = page.cursor === null && isLast(page) && !isCut && !named.has(undefined)
   const gone = isComplete ? streamState.known.filter(id => !named.has(id)) : []
   const known = new Set([...streamState.known, ...listed.map(({ value }) => value.resourceUuid)])
   return {

@@ -30,9 +30,9 @@ export const roomEvents: LogStream = {
   request: cursor => (cursor === null ? {} : { nextId: cursor }),
   toRows: withState(LogState, toRows),
   rewind: stored => ({ ...readState(LogState, stored), fold: null, lost: false, rereading: false }),
-  rereads: stored => {
+  rereads: (stored, room) => {
     const { lost, tally } = readState(LogState, stored)
-    return lost || isDoubtful(tally)
+    return lost || isDoubtful(tally) || (room === 'doubtful' && tally.length > 0)
   },
   again: stored => {
     const streamState = readState(LogState, stored)

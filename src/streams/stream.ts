@@ -134,8 +134,11 @@ export interface LogStream extends CursorStreamBase {
   readonly toRows: (page: Page, streamState: Json) => PageResult
   /** The stream state with which the log is read once more from its beginning. */
   readonly rewind: (streamState: Json) => Json
-  /** Whether the log should be read once more from its beginning, to see if its holes were filled. */
-  readonly rereads: (streamState: Json) => boolean
+  /**
+   * Whether the log should be read once more from its beginning, to see if its holes were filled: all of them, where its room
+   * is `doubtful` and will soon be forgotten.
+   */
+  readonly rereads: (streamState: Json, room?: 'known' | 'doubtful') => boolean
   /** What its last page makes where it is told again in the same words: without this it is read as if it were new. */
   readonly again?: (streamState: Json) => PageResult
 }

@@ -226,6 +226,48 @@ describe('holes of a log', () => {
     await db.store.commit(logPage(room, 2, { holes: [hole(7, 7, 'absent')] }))
     expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
   })
+
+  it('are repaired by what the log tells late, however often it was read without', async () => {
+    const room = await freshRoom(db)
+    const absent = (from: number, to: number) => ({ from, to, state: 'absent' }) as const
+    await db.store.commit(
+      logPage(room, 0, {
+        rows: eventRows([event(room, 1), event(room, 6)]),
+        holes: [absent(2, 2), absent(4, 5)],
+      }),
+    )
+    await db.store.commit(logPage(room, 1, { rows: eventRows([event(room, 2)]), holes: [absent(4, 5)] }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
+    // A log that has too many holes to be numbered densely tells of none.
+    await db.store.commit(logPage(room, 2, { holes: [] }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
+  })
+
+  it('are as large as what is left of them', async () => {
+    const room = await freshRoom(db)
+    const open = (from: number, to: number) => ({ from, to, state: 'open' }) as const
+    await db.store.commit(logPage(room, 0, { holes: [open(2, 5)] }))
+    const seen = () => db.rows('select first_seen_at from ingest.gap where series = $1', [room])
+    const [first] = await seen()
+    await db.store.commit(
+      logPage(room, 1, { rows: eventRows([event(room, 4)]), holes: [open(2, 3), open(5, 5)] }),
+    )
+    expect(await gaps(room)).toEqual([
+      { a: 2, b: 3, state: 'open' },
+      { a: 5, b: 5, state: 'open' },
+    ])
+    expect(await seen()).toEqual([first, first])
+  })
+
+  it('are repaired in a group too', async () => {
+    const room = await freshRoom(db)
+    await db.store.commit(logPage(room, 0, { holes: [{ from: 2, to: 2, state: 'absent' }] }))
+    await Promise.all([
+      db.store.commit(logPage(room, 1, { rows: eventRows([event(room, 2)]), holes: [] })),
+      db.store.commit(logPage(await freshRoom(db), 0, { holes: [] })),
+    ])
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired'])
+  })
 })
 
 describe('a room whose visits have ended', () => {

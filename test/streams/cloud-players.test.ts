@@ -48,6 +48,21 @@ describe('the list of players', () => {
     expect(rows['players.cloud_player']).toMatchObject([{ created_at: '2025-12-31T23:50:00.000Z' }])
   })
 
+  it('proves nothing where it leads in a circle, however many it says that there are', () => {
+    const now = begin + 3_600
+    const state = (parts: object, before: Json = null) =>
+      stream.toRows(pageOf({ series: '', total: 1, ...parts, answeredAt: now * 1_000 }), before).streamState
+    const circle = { items: [{ id: 'a' }], looping: true }
+    const known = state({ items: [{ id: 'a' }, { id: 'b', createTs: begin }], total: 2 })
+    const thrice = state(circle, state(circle, state(circle, known)))
+    expect((thrice as { players: object[] }).players).toMatchObject([{ id: 'a' }, { id: 'b', missed: null }])
+    const whole = { items: [{ id: 'a' }] }
+    expect((state(whole, state(whole, known)) as { players: object[] }).players).toMatchObject([
+      { id: 'a' },
+      { id: 'b', status: 'destroyed' },
+    ])
+  })
+
   it('comes to what was really said of each player, however it is cut, thinned, repeated or broken off', () => {
     fc.assert(
       fc.property(fc.array(listed, { minLength: 1, maxLength: 12 }), listings => {

@@ -29,19 +29,44 @@ it('a version that the column cannot hold stays beside the event', () => {
   expect(versionOf(null)).toEqual([null, undefined])
 })
 
-it('a hole is read twice more from the beginning, then called absent, and the log is left in peace', () => {
+it('a hole that readings a minute apart have shown three times is called absent, and the log is left in peace', () => {
   const items = [chat(1), chat(4)]
-  const first = read({ items })
+  const noon = 1_767_225_600_000
+  const readAt = (seconds: number, before: Json = null) =>
+    read({ items, answeredAt: noon + seconds * 1_000 }, before === null ? null : stream.rewind(before))
+  const first = readAt(0)
   expect(first.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
   expect(stream.rereads(first.streamState)).toBe(true)
 
-  const second = read({ items }, stream.rewind(first.streamState))
+  const soon = readAt(59, readAt(10, readAt(5, first.streamState).streamState).streamState)
+  expect(soon.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
+  const second = readAt(60, soon.streamState)
   expect(second.holes).toEqual([{ from: 2, to: 3, state: 'open' }])
+  expect(readAt(119, second.streamState).unfinished).toBe(true)
 
-  const third = read({ items }, stream.rewind(second.streamState))
+  const third = readAt(120, second.streamState)
   expect(third.holes).toEqual([{ from: 2, to: 3, state: 'absent' }])
   expect(third.unfinished).toBe(false)
   expect(stream.rereads(third.streamState)).toBe(false)
+  // Nothing is written of what is known, and before the room is forgotten it is looked at once more.
+  expect(readAt(300, third.streamState).streamState).toEqual(third.streamState)
+  expect(stream.rereads(third.streamState, 'doubtful')).toBe(true)
+})
+
+it('a reading that leads in a circle is no complete one: what was known of holes stays', () => {
+  const before = read({ items: [chat(1), chat(4)] })
+  const looping = read({ items: [chat(1)], looping: true }, stream.rewind(before.streamState))
+  expect(looping.holes).toBeUndefined()
+  expect(stream.rereads(looping.streamState)).toBe(true)
+  const after = read(
+    { items: [chat(1), chat(4)], answeredAt: 1_767_225_660_000 },
+    stream.rewind(looping.streamState),
+  )
+  const last = read(
+    { items: [chat(1), chat(4)], answeredAt: 1_767_225_720_000 },
+    stream.rewind(after.streamState),
+  )
+  expect(last.holes).toEqual([{ from: 2, to: 3, state: 'absent' }])
 })
 
 it('a hole that a later reading fills is no longer among the holes', () => {

@@ -1,5 +1,5 @@
 import { ParameterError, type Parameters, type RequestLine, requestLine } from '../../provider/operation.ts'
-import type { Page, PageResult, Reject } from '../../streams/page.ts'
+import { isLast, type Page, type PageResult, type Reject } from '../../streams/page.ts'
 import { digestOf, isObject, lackOf } from '../../streams/parts/items.ts'
 import { incarnationOf } from '../../streams/parts/stream-state.ts'
 import type { CursorStream } from '../../streams/stream.ts'
@@ -35,7 +35,6 @@ export interface CursorPage extends Page {
   /** Items up to the end of this page, and pages without any in a row: what is large is stored without its items in hand. */
   readonly listed: number | undefined
   readonly empty: number
-  /** nextId led back to a page of this reading, or cannot be sent, and is not followed. */
   readonly looping: boolean
   /** Of the end of a reading that counts more than was listed. */
   readonly lacking: readonly Reject[]
@@ -86,9 +85,8 @@ export function cursorTask(
       if (page.lacksData && withoutData > 0 && withoutData < BELIEVED_WITHOUT_DATA)
         return { ...untold(place, stream), withoutData }
       const digest = digestIn(stream, page)
-      const isRepeated = page.looping && isTold(place, 'before', digest)
-      const isEnd = page.nextId === undefined && !page.looping
-      const isKnown = isRepeated || (isEnd && isTold(place, 'tail', digest))
+      const isRepeated = page.looping && digest !== undefined && isToldOnceMore(place, page)
+      const isKnown = isRepeated || (isLast(page) && isTold(place, digest))
       const again = isKnown && stream.kind === 'log' ? stream.again?.(streamState) : undefined
       const pageResult = again ?? stream.toRows(page, streamState)
       const rejects = [...pageResult.rejects, ...page.lacking]
@@ -146,11 +144,11 @@ export function standAfter(
   const counted = withoutData > 0 ? { withoutData } : {}
   if (follow === 'stay') return { cursor: progress.cursor, streamState: beside(streamState, counted) }
   if (isRepeated) return { cursor: null, streamState }
-  // What was set aside is tried again.
-  const isStored = digest !== undefined && !page.looping && rejects.length === 0 && !isUndecided
-  const known: Partial<Record<Told, string>> = isStored
-    ? { [page.nextId === undefined ? 'tail' : 'before']: digest }
-    : {}
+  const isStored = digest !== undefined && !page.looping && !isUndecided
+  // What was set aside at the end is tried again.
+  const tail = page.nextId === undefined && rejects.length === 0 && { tail: digest! }
+  const before = page.nextId !== undefined && { before: `${digest} ${page.items.length}` }
+  const known = isStored ? { ...tail, ...before } : {}
   return { cursor: page.nextId ?? page.cursor, streamState: beside(streamState, { ...known, ...counted }) }
 }
 
@@ -201,12 +199,23 @@ function digestIn(stream: CursorStream, { items, nextId, purpose }: CursorPage):
   return nextId !== undefined && stream.isParent ? undefined : digestOf(items)
 }
 
-/** Whose digest is kept: that of the last page, or that of the one before the page that is asked for. */
-type Told = 'tail' | 'before'
+/** Whether the last page tells what it told before. */
+function isTold(place: Place, digest: string | undefined): boolean {
+  return digest !== undefined && digest === keptOf(place).tail
+}
 
-function isTold({ progress: { cursor, streamState }, cursor: asked }: Place, what: Told, digest?: string) {
-  const kept = asked === cursor && isObject(streamState) ? streamState[what] : undefined
-  return digest !== undefined && digest === kept
+/** Whether the page begins with all that the one before it told: more may have come to it meanwhile. */
+function isToldOnceMore(place: Place, { items }: CursorPage): boolean {
+  const { before } = keptOf(place)
+  const [digest, count] = typeof before === 'string' ? before.split(' ') : []
+  return digest !== undefined && digest === digestOf(items.slice(0, Number(count)))
+}
+
+/** What is remembered beside the stream's own state of the place that is asked for. */
+function keptOf({ progress: { cursor, streamState }, cursor: asked }: Place): {
+  readonly [name: string]: Json | undefined
+} {
+  return asked === cursor && isObject(streamState) ? streamState : {}
 }
 
 /** Pages without items in a row, this one included. */
@@ -264,8 +273,7 @@ function pageCommit(
     ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
     ...standAfter(place, page, pageResult),
     version: place.progress.version,
-    caughtUp:
-      pageResult.follow === 'next' && page.nextId === undefined && !page.looping && !pageResult.holdsBack,
+    caughtUp: pageResult.follow === 'next' && isLast(page) && !pageResult.holdsBack,
     source: stream.source,
     ...(isUndecided && { isUndecided }),
     ...(holes && !page.looping ? { holes } : {}),

@@ -184,7 +184,7 @@ async function begin(context: PollContext, { tailMemory, room, asked }: SyncOpti
   const { cursor, certain, wanted } = progress
   if (wanted) return rewound(context, progress, asked)
   const isEnded = asked.size === 0
-  if (isEnded && stream.rereads(progress.streamState)) return rewound(context, progress, asked)
+  if (isEnded && stream.rereads(progress.streamState, room)) return rewound(context, progress, asked)
   if (cursor === null) return start(progress, null, asked)
   if (isEnded && tailMemory.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress, asked)
   // The other streams of a room are vouched for by its log.

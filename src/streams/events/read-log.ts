@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { EventRecord } from '../../provider/classroom/index.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import type { Hint, Hole, Page } from '../page.ts'
+import { type Hint, type Hole, isLast, type Page } from '../page.ts'
 import {
   highest,
   mostHoles,
+  readsApart,
   readsUntilAbsent,
   type Sequence,
   type Tally,
@@ -43,9 +44,14 @@ export function readLog(
     const onwards = { lastTime, lastSequence: walk.last, recordId, holes: read.sparse ? [] : walk.holes }
     return { ...common, streamState: { ...read, fold: onwards }, unfinished: false }
   }
-  const tally = read.sparse
-    ? []
-    : tallyHoles(walk.holes, streamState.tally, streamState.rereading ? 'again' : 'same')
+  if (page.looping) {
+    // Where in the log it leads is not known: it goes on from this page, or from the beginning.
+    const here = { ...read, fold: page.cursor === null ? null : fold }
+    return { ...common, streamState: here, unfinished: false }
+  }
+  const readAt = Date.parse(answerTime(page).at)
+  const isAgain = streamState.rereading && readAt - streamState.countedAt >= readsApart
+  const tally = read.sparse ? [] : tallyHoles(walk.holes, streamState.tally, isAgain ? 'again' : 'same')
   return {
     ...common,
     streamState: {
@@ -54,6 +60,8 @@ export function readLog(
       caughtUp: true,
       rereading: false,
       tally,
+      countedAt:
+        isAgain && (isDoubtful(streamState.tally) || isDoubtful(tally)) ? readAt : streamState.countedAt,
     },
     holes: holesOf(tally),
     unfinished: isDoubtful(tally),
@@ -83,7 +91,7 @@ function place(
 ): { readonly placed: readonly PlacedEvent[]; readonly lastTime: Timestamp | null } {
   const answered = answerTime(page)
   const latest = latestBelieved(page)
-  const isEnd = caughtUp && page.nextId === undefined
+  const isEnd = caughtUp && isLast(page)
   let { lastTime } = fold
   const placed = events.map((event): PlacedEvent => {
     const ownTime = notAfter(latest, event.reading.ownTime)
@@ -174,6 +182,8 @@ export const LogState = z.object({
     .array(z.tuple([SequenceNumber, SequenceNumber, z.int()]).readonly())
     .readonly()
     .default([]),
+  /** When they were counted last, by the provider's clock, ms since the epoch. */
+  countedAt: z.number().default(0),
   /** Too many holes: the numbering of this log is not dense, and holes in it mean nothing. */
   sparse: z.boolean().default(false),
 })

@@ -7,8 +7,11 @@ export type Tally = readonly [from: Sequence, to: Sequence, reads: number]
 /** A log with more holes than this is not numbered densely: its holes mean nothing. */
 export const mostHoles = 200
 
-/** A hole that this many complete readings have shown was never served, and is not lost. */
+/** A hole that this many complete readings have shown was never served, and is not lost; */
 export const readsUntilAbsent = 3
+
+/** the next one counts after so long, ms: what the provider writes late would be missing in all that follow at once. */
+export const readsApart = 60_000
 
 export interface Walk {
   /** Highest sequence passed; null before the first. */

@@ -34,7 +34,8 @@ export function readOn(before: Listing | null, page: Page, ids: readonly string[
   const begun = page.cursor === null ? { seen: [], total: null } : before
   const follows = page.cursor === null || before?.next === page.cursor
   const seen = new Set([...(begun && follows ? begun.seen : []), ...ids])
-  if (!begun || !follows || seen.size > mostListed) return { seen, state: 'torn', listing: null }
+  if (!begun || !follows || page.looping || seen.size > mostListed)
+    return { seen, state: 'torn', listing: null }
   const total = page.total ?? begun.total
   if (page.nextId !== undefined) {
     return { seen, state: 'under way', listing: { next: page.nextId, seen: [...seen], total } }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { EventRecord, instant, open, WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
 import type { Json, Timestamp } from '../../tables/json.ts'
-import type { Page, Reject } from '../page.ts'
+import { isLast, type Page, type Reject } from '../page.ts'
 import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
 import {
   canonicalJson,
@@ -116,7 +116,7 @@ export function readItems<T>(
   }
   // The sequence keeps items in order; that an answer lists them in it is not promised.
   changes.sort((a, b) => bySequence(a.position, b.position))
-  const isToldAnew = page.nextId === undefined && hasLateOne([...events.keys()], streamState)
+  const isToldAnew = isLast(page) && hasLateOne([...events.keys()], streamState)
   return {
     events: [...events.values()],
     changes: isToldAnew ? changes.map(change => ({ ...change, isKnown: false })) : changes,
@@ -165,7 +165,7 @@ function ownTime(item: Json): Timestamp | null {
 
 /** What is new on the last page of a log that had been read to its end has just happened. */
 function liveTime(page: Page, position: Sequence, streamState: WidgetState): Timestamp | null {
-  const isLive = streamState.caughtUp && page.nextId === undefined && !isKnown(position, streamState)
+  const isLive = streamState.caughtUp && isLast(page) && !isKnown(position, streamState)
   return isLive ? timestamp(page.answeredAt) : null
 }
 

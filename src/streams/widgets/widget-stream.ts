@@ -4,7 +4,7 @@ import type { Operation } from '../../provider/operation.ts'
 import { type Widget, type WidgetEventRow, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
-import type { Page, ReadingSettings, Reject } from '../page.ts'
+import { isLast, type Page, type ReadingSettings, type Reject } from '../page.ts'
 import { roomCadence } from '../parts/cadence.ts'
 import { highest, type Sequence } from '../parts/holes.ts'
 import { mergeRows } from '../parts/items.ts'
@@ -81,7 +81,7 @@ function rowsOfWidget<T>(
     position: fold.position + page.items.length,
     question: reading.question,
   }
-  const isEnd = page.nextId === undefined
+  const isEnd = isLast(page)
   const before = page.cursor === null ? null : fold
   return {
     rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
@@ -91,7 +91,7 @@ function rowsOfWidget<T>(
       seen,
       caughtUp: streamState.caughtUp || isEnd,
       held: isEnd ? events.length : null,
-      fold: isEnd ? before : onwards,
+      fold: page.nextId === undefined ? before : onwards,
     },
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',

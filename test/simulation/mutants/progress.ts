@@ -189,12 +189,21 @@ export const progress: readonly Plant[] = [
     put: 'Object.entries(newer)',
   },
   {
+    name: 'circle-is-an-end',
+    says: 'a page whose nextId leads in a circle counts as the last one',
+    group: 'progress',
+    from: 'contract',
+    file: 'src/streams/page.ts',
+    find: 'return nextId === undefined && !looping',
+    put: 'return nextId === undefined && (looping || !looping)',
+  },
+  {
     name: 'tail-counted-twice',
     says: 'the last page of a widget log counts again among the items before it',
     group: 'progress',
     from: 'code',
     file: 'src/streams/widgets/widget-stream.ts',
-    find: 'fold: isEnd ? before : onwards,',
+    find: 'fold: page.nextId === undefined ? before : onwards,',
     put: 'fold: onwards,',
   },
   {
