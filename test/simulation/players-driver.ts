@@ -18,6 +18,8 @@ export interface DriverOptions {
   readonly random: Random
   /** Mean time between two players, ms. */
   readonly every?: number | undefined
+  /** When somebody made one last, of all drivers of a world: the provider counts for all of a credential. */
+  readonly made: { at: number }
   /** With whose help; without any, past the program. */
   readonly hands?: () => Hands | undefined
 }
@@ -47,10 +49,10 @@ export function createDriver({
   app,
   random,
   every = usually,
+  made,
   hands,
 }: DriverOptions): Driver {
   let isStopped = false
-  let madeAt = Number.NEGATIVE_INFINITY
   let count = 0
   const chance = (share: number) => random.next() < share
   const between = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1))
@@ -82,8 +84,8 @@ export function createDriver({
 
   /** One Create at a time, and never two within half a second. */
   function make(act: () => Promise<void>): void {
-    const wait = Math.max(0, madeAt + shortestGap - kernel.now)
-    madeAt = kernel.now + wait
+    const wait = Math.max(0, made.at + shortestGap - kernel.now)
+    made.at = kernel.now + wait
     later(wait, act)
   }
 
@@ -97,12 +99,12 @@ export function createDriver({
     const path = `${region}/v1/projects/${app}/cloud-player/players`
     const response = await ask('POST', path, body)
     if (response?.status !== 200) return undefined
-    const made = await response
+    const player = await response
       .json()
       .then(body => (body as { readonly player?: { readonly id: string } }).player)
       // A page of a maintenance comes with 200, too.
       .catch(() => undefined)
-    return made && { id: made.id, region }
+    return player && { id: player.id, region }
   }
 
   async function remove({ id, region }: Made): Promise<void> {
@@ -146,8 +148,8 @@ export function createDriver({
   }
 
   async function makeOne(): Promise<void> {
-    const made = await create(draft())
-    if (made) later(soonOrLate(life), () => remove(made))
+    const one = await create(draft())
+    if (one) later(soonOrLate(life), () => remove(one))
   }
 
   /** Looks at what really lives: whoever lost sight of a player deletes it some day. */

@@ -164,10 +164,11 @@ class Run {
     this.#sandbox = createSandbox({
       ...{ clock: this.kernel.clock, seed, switches, quirks, profile, apps, deliver },
     })
+    const made = { at: Number.NEGATIVE_INFINITY }
     this.#drivers = apps.map(({ id: app }) =>
       createDriver({
         ...{ kernel: this.kernel, sandbox: this.#sandbox, app, random: this.#random(`driver of ${app}`) },
-        ...{ every: demands.playersEvery, hands: () => (byHand ? this.#hands : undefined) },
+        ...{ made, every: demands.playersEvery, hands: () => (byHand ? this.#hands : undefined) },
       }),
     )
   }
