@@ -126,7 +126,8 @@ function withMessage(content: Content, message: unknown): Content {
 /** By these a room is known again. */
 const firstEvents = 12
 const retoldAfter = 3 * 60_000
-const heldFor = 45_000
+/** What comes after a few readings of a log, and what comes after many. */
+const heldFor = [45_000, 4 * 60_000] as const
 
 /** What the room's log tells in the place of the data of an event, from a moment on, Unix milliseconds. */
 export interface Retold {
@@ -145,7 +146,7 @@ export function retell(content: Content, told: number, { at, quirks, draw }: Ret
 export function hold(content: Content, told: number, { at, quirks, draw }: Retelling): number | undefined {
   if (quirks.lateMessage === 0 || !isPlain(content, told) || !draw.chance(quirks.lateMessage))
     return undefined
-  return at + heldFor
+  return at + heldFor[draw.chance(0.5) ? 0 : 1]
 }
 
 function isPlain({ cmd, oddity }: Content, told: number): boolean {

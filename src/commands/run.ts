@@ -152,6 +152,11 @@ export class Daemon {
     return this.#parts.meter.scrape()
   }
 
+  /** How it goes, as /status tells it. */
+  status(): Promise<Status> {
+    return this.#status()
+  }
+
   /** Gives everything back where the endpoints cannot be served. */
   async serve(): Promise<void> {
     const { log } = this.#parts

@@ -108,8 +108,9 @@ export class Examiner {
     const scrapes: Scrape[] = []
     const scrape = async ({ process, daemon }: Running) => {
       const text = await daemon.scrape()
+      const { verdict } = await daemon.status()
       const { name, requests = 0, arrived = [] } = process
-      scrapes.push({ process: name, text, requests, arrived, now: kernel.clockOf(process).now() })
+      scrapes.push({ process: name, text, verdict, requests, arrived, now: kernel.clockOf(process).now() })
     }
     const scraped = Promise.all(processes.living().map(scrape))
     await kernel.runUntil(kernel.now + 5 * second)

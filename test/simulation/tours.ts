@@ -95,6 +95,10 @@ const outages: Tour = {
       spellOf('503', { from: 2 * minute, to: 40 * minute, app: 'alpha', operation: 'realtimeUsage' }),
       spellOf('502', { from: 4 * minute, to: 15 * minute, app: 'alpha', operation: 'appEvents' }),
       spellOf('500', { from: 18 * minute, to: 33 * minute, app: 'alpha', operation: 'roomEvents' }),
+      // For a while with all of its service, whatever it is that waits.
+      ...['appEvents', 'recordings', 'resources', 'popupQuiz', 'poll'].map(operation =>
+        spellOf('503', { from: 20 * minute, to: 27 * minute, app: 'alpha', operation }),
+      ),
     ],
   },
 }
@@ -235,6 +239,10 @@ const calls: Tour = {
     spells: [
       spellOf('qps limit error', { from: 0, to: 25 * second, app: 'alpha', operation: 'callSessions' }),
       spellOf('503', { from: 25 * second, to: 100 * second, app: 'alpha', operation: 'callSessions' }),
+      // And once more, for so long that whoever is refused must have grown patient.
+      ...['callSessions', 'callMetrics'].map(operation =>
+        spellOf('qps limit error', { from: 2.5 * minute, to: 7 * minute, app: 'alpha', operation }),
+      ),
     ],
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
     quirks: {

@@ -1,6 +1,7 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import type { Finding } from './examination.ts'
 import type { StoredGap, Waiting } from './gaps.ts'
+import { isToldTooLate, mostReadAgain } from './margins.ts'
 import type { StoredSchema } from './rows.ts'
 
 export interface GapContext {
@@ -12,8 +13,8 @@ export interface GapContext {
   readonly areDense: boolean
   /** What happened by then has been read in the end. */
   readonly until: number
-  /** The room ended so long ago that the provider need not know it any more: nobody asks about it again. */
-  readonly isOld: (room: TrueRoom) => boolean
+  /** The room had ended so long ago, in the end or at a moment, that the provider need not know it any more: nobody asks about it again. */
+  readonly isOld: (room: TrueRoom, at?: number) => boolean
   /** Its log was not to be had for so long that it was given up meanwhile. */
   readonly wasCutOff: (room: TrueRoom) => boolean
 }
@@ -81,12 +82,16 @@ function faultOf(
     return unread.length === 0 ? undefined : `repaired, and ${unread.length} of its events are not stored`
   }
   if (state === 'absent') {
-    if (held.length > 0) return `absent, and ${held.length} events are in it`
+    // What a log tells so late may be found when it is read for the last time.
+    if (held.some(event => isOld(room) || !isToldTooLate(event)))
+      return `absent, and ${held.length} events are in it`
     return isThere(from - 1n) && isThere(to + 1n) ? undefined : 'does not reach from neighbour to neighbour'
   }
   const isGone = room.destroyedAt !== undefined || room.muted
   if (state === 'open') return isEnd && !isGone && !isOld(room) ? owed : undefined
-  if (!isGone && !(isOld(room) && wasCutOff(room))) return 'lost, and the provider serves the room'
+  // A hole that is seen for the first time so late is not looked at often enough before its room is given up.
+  const isExcused = isOld(room) && (wasCutOff(room) || isOld(room, gap.seen + mostReadAgain))
+  if (!isGone && !isExcused) return 'lost, and the provider serves the room'
   if ([...kept].some(sequence => within(sequence, gap))) return 'lost, and some of it is stored'
   const isBound = (from === 1n || kept.has(from - 1n)) && kept.has(to + 1n)
   if (isBound || held.some(({ malformed }) => malformed)) return undefined

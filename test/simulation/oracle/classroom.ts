@@ -12,6 +12,7 @@ import { examineFollowed } from './followed.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
 import { liveEvents } from './logs-read.ts'
+import { isToldTooLate } from './margins.ts'
 import { ourClocks } from './our-clocks.ts'
 import { examineRetold, toldFirst } from './retold.ts'
 import { readSchema } from './rows.ts'
@@ -36,7 +37,12 @@ export async function examineClassroom(examination: Examination): Promise<readon
     told(`${room.app} appEvents`, `${room.app} roomEvents ${room.roomUuid}`)
   const complete = await readComplete(examination)
   const isFed = fedEvents(examination)
+  const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
+  const isOld = ({ endedAt }: TrueRoom, at = end) =>
+    endedAt !== undefined && at - endedAt > shareRemembered * memory
   const isExcused = (room: TrueRoom, event: TrueEvent) => {
+    // It may be found when the log is read for the last time.
+    if (isToldTooLate(event) && !isOld(room)) return true
     if (isOn('room-events') && room.isServed) return event.at > end - lag
     const isComplete = complete.has(`${room.app} ${room.roomUuid} ${room.stored}`)
     if (room.muted && (isComplete || !isFed(room, event))) return !isComplete
@@ -46,8 +52,6 @@ export async function examineClassroom(examination: Examination): Promise<readon
     if (isWaiting && (room.muted || !isOn('room-events'))) return true
     return gaps.some(gap => covers(gap, room, event, isWaiting))
   }
-  const memory = sandbox.settings.switches.roomMemorySeconds * 1_000
-  const isOld = ({ endedAt }: TrueRoom) => endedAt !== undefined && end - endedAt > shareRemembered * memory
   const isRead = (room: TrueRoom, stream: string, at: number) =>
     isEnd &&
     isOn(stream) &&

@@ -1,5 +1,6 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import type { Examination, Finding } from './examination.ts'
+import { isToldTooLate } from './margins.ts'
 import { keyOf, type StoredSchema } from './rows.ts'
 
 /** Until an answer is stored, ms: what happened while it was on its way is not in it. */
@@ -66,7 +67,9 @@ export async function examineComplete(
       }
       const read = row.caughtUp ?? 0
       const until = read > healed + onItsWay ? Math.max(healed, read - late) : read - late
-      const missing = missingOf(room, stream, { place, kept, until, numbered, isExcused })
+      // What a log tells after a hole was taken to be natural is found when it is read for the last time.
+      const isToCome = isOld(room) ? undefined : isToldTooLate
+      const missing = missingOf(room, stream, { place, kept, until, numbered, isExcused, isToCome })
       if (row.complete && missing)
         findings.push({ kind: 'complete', text: `${place} ${stream}: said to be, and lacks ${missing}` })
       const sign = signs.get(place) ?? 0
@@ -115,13 +118,14 @@ interface Held {
   readonly until: number
   readonly numbered: boolean
   readonly isExcused: (room: TrueRoom, event: TrueRoom['events'][number]) => boolean
+  readonly isToCome?: ((event: TrueRoom['events'][number]) => boolean) | undefined
 }
 
 /** What of the stream had happened by then and is not stored, in a word; undefined where it is whole. */
 function missingOf(
   room: TrueRoom,
   stream: (typeof streams)[number],
-  { place, kept, until, numbered, isExcused }: Held,
+  { place, kept, until, numbered, isExcused, isToCome }: Held,
 ): string | undefined {
   const has = (table: string, key: string | number | bigint) => kept.get(table)!.has(`${place} ${key}`)
   switch (stream) {
@@ -130,6 +134,7 @@ function missingOf(
         event =>
           event.at <= until &&
           !has('room_event', event.sequence) &&
+          !isToCome?.(event) &&
           (room.isServed || !isExcused(room, event)),
       )
       const letter = room.events.find(({ at, malformed }) => malformed && at <= until)

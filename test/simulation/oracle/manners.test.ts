@@ -81,7 +81,24 @@ describe('how a provider in trouble is asked', () => {
   ] as const)('is amiss where it is %s within a minute', (said, many, amiss) => {
     expect(judge(each(many, n => answer(n, amiss)))).toEqual([expect.stringContaining(said)])
     expect(judge(each(many - 1, n => answer(n, amiss)))).toEqual([])
-    expect(judge(each(many, n => answer(6 * n, amiss)))).toEqual([])
+    expect(judge(each(many, n => answer(5 * n, amiss)))).toEqual([])
+  })
+
+  it('is amiss where much is asked of a service that has answered nothing for minutes', () => {
+    const ask = (n: number, amiss: Partial<Arrival> = { status: 503, fault: 'status' }) =>
+      answer(8 * n, { ...amiss, operation: ['recordings', 'roomEvents', 'poll'][n % 3]! })
+    expect(judge(each(24, ask), [], '503')).toEqual([])
+    expect(judge(each(40, ask), [], '503')).toEqual([
+      expect.stringContaining('classrooms eu: turned away more than 6'),
+    ])
+    // One answer in the middle shows that it is not away.
+    expect(
+      judge(
+        each(40, n => (n === 20 ? ask(n, {}) : ask(n))),
+        [],
+        '503',
+      ),
+    ).toEqual([])
   })
 
   it('is amiss where it is asked again and again for what it has just answered', () => {

@@ -1,5 +1,6 @@
 import type { Arrival } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
+import { groupOf, playerLimits } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 
 const second = 1_000
@@ -34,7 +35,11 @@ export function examineManners(examination: Examination): readonly Finding[] {
       // The feeds of several regions have nothing to do with each other.
       return `${app} ${operation} ${target.split('/')[1]}`
     })
-    return [...groups].flatMap(([about, own]) => {
+    const services = Map.groupBy(arrivals, ({ app, operation = '', target }) => {
+      return `${app} ${serviceOf(operation)} ${target.split('/')[1]}`
+    })
+    const pressed = [...services].flatMap(([about, own]) => pressing(`${name} ${about}`, own))
+    const each = [...groups].flatMap(([about, own]) => {
       const said = `${name} ${about}`
       return [
         ...tooMany(said, own.filter(isRefused), mostRefused),
@@ -45,7 +50,29 @@ export function examineManners(examination: Examination): readonly Finding[] {
         ...(isCalm ? undivided(said, own) : []),
       ]
     })
+    return [...pressed, ...each]
   })
+}
+
+/** What is answered by one service, and is away with it. */
+function serviceOf(operation: string): string {
+  return groupOf[operation] ?? (operation in playerLimits ? 'players' : 'classrooms')
+}
+
+/** Pauses that double from a second have grown to a minute after so long, ms; then a request or two a minute look whether it is over. */
+const untilPatient = 3 * minute
+const mostAsPatient = 6
+
+/** A service that has answered nothing for minutes is asked a few times a minute, however much waits for it. */
+function pressing(said: string, arrivals: readonly Arrival[]): readonly Finding[] {
+  const late: number[] = []
+  let since = Number.POSITIVE_INFINITY
+  for (const arrival of arrivals) {
+    const { time } = arrival
+    since = isFailed(arrival) || isRefused(arrival) ? Math.min(since, time) : Number.POSITIVE_INFINITY
+    if (time - since > untilPatient) late.push(time)
+  }
+  return tooManyTimes(said, late, mostAsPatient)
 }
 
 /** Asked too often, or without being allowed to. */
@@ -73,7 +100,14 @@ const harmful: ReadonlySet<string> = new Set([
 ])
 
 function tooMany(said: string, arrivals: readonly Arrival[], most: number): readonly Finding[] {
-  const times = arrivals.map(({ time }) => time).sort((a, b) => a - b)
+  return tooManyTimes(
+    said,
+    arrivals.map(({ time }) => time).sort((a, b) => a - b),
+    most,
+  )
+}
+
+function tooManyTimes(said: string, times: readonly number[], most: number): readonly Finding[] {
   const last = times.find((time, n) => time - (times[n - most] ?? Number.NEGATIVE_INFINITY) < minute)
   if (last === undefined) return []
   const text = `${said}: turned away more than ${most} times within a minute, until ${new Date(last).toISOString()}`

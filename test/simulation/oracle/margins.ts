@@ -96,3 +96,17 @@ export function secondsOfLessons(examination: Examination, series: Series): numb
   const sharing = new Set(members.map(({ app }) => app)).size
   return (margins.lessons * sharing * 86_400) / mostIn(examination, members, 86_400)
 }
+
+/** A hole is looked at for so long, ms, before it is taken to be natural. */
+export const mostReadAgain = 2 * 60_000
+
+/** Whether the log of a room tells an event so late that nobody waits for it. */
+export function isToldTooLate({
+  at,
+  loggedFrom = at,
+}: {
+  readonly at: number
+  readonly loggedFrom?: number
+}) {
+  return loggedFrom > at + mostReadAgain
+}

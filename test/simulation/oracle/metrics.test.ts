@@ -17,8 +17,6 @@ penstock_gaps{stream="room-events",state="open"} 3
 penstock_gaps{stream="room-events",state="lost"} 0
 penstock_recent_losses{stream="calls",window="hour"} 0
 penstock_recent_losses{stream="calls",window="day"} 1
-penstock_verdict{state="well"} 0
-penstock_verdict{state="losing"} 1
 penstock_players{app="a",status="running"} 2
 penstock_rooms{state="started"} 2
 penstock_rooms{state="ended"} 1
@@ -37,9 +35,14 @@ process_cpu_seconds_total NaN
 /** Answers to its requests: three were turned away. */
 const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'roomEvents' }))
 
-async function judge(text: string, requests = 7, before = 3): Promise<readonly string[]> {
+async function judge(
+  text: string,
+  requests = 7,
+  before = 3,
+  { state = 'losing', lost = 1 } = {},
+): Promise<readonly string[]> {
   const rows = async (query: string) => {
-    if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }]
+    if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }].slice(1 - lost)
     if (query.includes('ingest.work_item')) return [{ stream: 'call-metrics', seconds: 60 }]
     if (query.includes('cloud_player')) return [{ key: 'a running', count: 2 }]
     if (query.includes('dead_letter')) return [{ key: 'poll', count: 4 }]
@@ -56,7 +59,8 @@ async function judge(text: string, requests = 7, before = 3): Promise<readonly s
   const sandbox = { arrivals: { list: (after: number, most: number) => answers.slice(after, after + most) } }
   const examination = { rows, sandbox, isCalm: true, faults: [], askers: [{}] } as unknown as Examination
   const arrived = answers.map((_, n) => n + 1)
-  const scrapes = [{ process: 'slot0.1', text, requests, arrived, now }]
+  const verdict = { state, sentence: `it is ${state}` }
+  const scrapes = [{ process: 'slot0.1', text, verdict, requests, arrived, now }]
   const findings = await examineMetrics(
     examination,
     scrapes,
@@ -108,13 +112,6 @@ describe('what a daemon exports', () => {
     ['a loss that is none', 'state="lost"} 0', 'state="lost"} 1', /gaps.* is 1, and the ledger has 0/],
     ['a loss of two hours ago', 'window="hour"} 0', 'window="hour"} 1', /recent_losses.* is 1, .* 0 to 0/],
     ['a loss that is forgotten', 'window="day"} 1', 'window="day"} 0', /recent_losses.* is 0, .* 1 to 1/],
-    [
-      'a verdict that knows of no loss',
-      /well"} 0(.*\n.*)losing"} 1/,
-      'well"} 1$1losing"} 0',
-      /verdict.* well, and data was/,
-    ],
-    ['a verdict that is none', 'losing"} 1', 'losing"} 0', /verdict.* 0 states hold/],
     ['a player that is none', 'running"} 2', 'running"} 3', /players.* is 3, and 2 are stored/],
     ['a budget above its limit', '"day"} 0.4', '"day"} 1.1', /budget_used_ratio.* is 1.1/],
     [
@@ -137,5 +134,30 @@ describe('what a daemon exports', () => {
     const found = await judge(spoilt)
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(said)
+  })
+})
+
+describe('what is said of the whole', () => {
+  const lossless = well.replace('window="day"} 1', 'window="day"} 0')
+  const about = (text: string, state: string, lost: number) => judge(text, 7, 3, { state, lost })
+
+  it('is that all is well, or that data was lost within a day', async () => {
+    expect(await about(lossless, 'well', 0)).toEqual([])
+    expect(await about(well, 'losing', 1)).toEqual([])
+  })
+
+  it('may be that data will be lost where a budget does not suffice, or it is about to expire', async () => {
+    expect(await about(`${lossless}penstock_expected_loss_ratio{app="a"} 0.1`, 'losing', 0)).toEqual([])
+    expect(await about(`${lossless}penstock_backlog_expires_seconds{app="a"} 299`, 'losing', 0)).toEqual([])
+    const later = `${lossless}penstock_backlog_expires_seconds{app="a"} 301`
+    expect(await about(later, 'losing', 0)).toEqual([expect.stringContaining('all is well, and it says')])
+  })
+
+  it.each(['losing', 'stopped', 'behind', 'starting'])('is not %s where all is well', async state => {
+    expect(await about(lossless, state, 0)).toEqual([expect.stringMatching(/verdict.* all is well.* is/)])
+  })
+
+  it.each(['well', 'behind', 'stopped'])('is not %s where data was lost', async state => {
+    expect(await about(well, state, 1)).toEqual([expect.stringMatching(/verdict.* data was lost/)])
   })
 })

@@ -6,6 +6,8 @@ export interface Scrape {
   readonly process: string
   /** Text format of Prometheus. */
   readonly text: string
+  /** What it says of the whole. */
+  readonly verdict: { readonly state: string; readonly sentence: string }
   /** Requests that it made and that came to an end, by the provider's answer or by a fault on the way. */
   readonly requests: number
   /** Numbers of those among the arrivals that reached the provider. */
@@ -56,6 +58,7 @@ export async function examineMetrics(
     judgeRefusals(judge, scrape, examination)
     if (written) judgeRows(judge, scrape, written)
     judgeLosses(judge, scrape, stored.losses)
+    judgeVerdict(judge, scrape, stored.losses)
     judgePlayers(judge, stored.players)
     if (letters) judgeLetters(judge, letters)
     judgeBounds(judge)
@@ -124,21 +127,24 @@ function judgeLosses({ of, wrong }: Judge, { now }: Scrape, losses: Losses): voi
     if (value < fewest || value > most)
       wrong('recent_losses', `${say(labels)} is ${value}, and the ledger has ${fewest} to ${most}`)
   }
-  const states = of('verdict').filter(({ value }) => value === 1)
-  if (of('verdict').length > 0 && states.length !== 1) wrong('verdict', `${states.length} states hold`)
-  const state = states[0]?.labels.state
+}
+
+/** What people are told of the whole when nothing is wrong any more. */
+function judgeVerdict(
+  { of, wrong }: Judge,
+  { now, verdict: { state, sentence } }: Scrape,
+  losses: Losses,
+): void {
   const isLost = losses.some(({ at }) => at > now - lossWindows.day! + aboutThen)
   const isAtRisk =
     of('expected_loss_ratio').some(({ value }) => value > 0) ||
     of('backlog_expires_seconds').some(({ value }) => value < soon)
-  if (state === 'losing' && !isLost && !isAtRisk)
-    wrong('verdict', 'losing, and nothing was lost or is about to be')
-  if (isLost && (state === 'well' || state === 'behind' || state === 'starting'))
-    wrong('verdict', `${state}, and data was lost within a day`)
+  if (isLost && state !== 'losing') wrong('verdict', `data was lost within a day, and it says: ${sentence}`)
+  if (!isLost && !isAtRisk && state !== 'well') wrong('verdict', `all is well, and it says: ${sentence}`)
 }
 
-/** Seconds in which what waits may be gone. */
-const soon = 3_600
+/** Seconds in which what waits may be gone: nothing has failed for minutes, so that it stood still for no longer. */
+const soon = 300
 
 /** Players that live, by app and status, as many as were listed. */
 function judgePlayers({ of, wrong }: Judge, stored: ReadonlyMap<string, number>): void {
