@@ -79,21 +79,27 @@ export class Examiner {
     })
   }
 
-  /** Everybody sleeps until half of what happened is older than it is kept, and the housekeeping comes by. */
+  /** Everybody sleeps until half of what happened is older than it is kept, then most of it, and the housekeeping comes by. */
   async age(): Promise<Findings> {
     const { kernel, server, processes, drawn, start, length } = this.#world
     const before = await readKept(this.examination())
     const ended = processes.sleep()
     await kernel.runUntil(kernel.now + 2 * minute)
     await ended
-    const waking = Math.ceil(length * 0.4) + kept
-    await kernel.runUntil(waking)
-    processes.wake()
-    for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
-    await kernel.runUntil(waking + longestRound)
-    await server.setTime()
-    const moments = { from: start + waking, to: start + kernel.now }
-    return this.#find(() => examineAges(this.examination(), before, moments))
+    const found: Finding[] = []
+    for (const share of [0.55, 0.85]) {
+      const waking = Math.ceil(length * share) + kept
+      await kernel.runUntil(waking)
+      if (processes.living().length === 0) {
+        processes.wake()
+        for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
+      }
+      await kernel.runUntil(waking + longestRound)
+      await server.setTime()
+      const moments = { from: start + waking, to: start + kernel.now }
+      found.push(...(await examineAges(this.examination(), before, moments)))
+    }
+    return this.#find(async () => found)
   }
 
   /** What the daemons export while time stands nearly still: they ask the database for it. */

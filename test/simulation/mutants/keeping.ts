@@ -69,5 +69,12 @@ export const keeping: readonly Plant[] = [
     file: 'src/postgres/prune.ts',
     find: 'where greatest(r.last_event_at, r.ended_at, r.verified_at) < $1 and (',
     put: `where r.first_seen_at - interval '1 hour' < $1 and (`,
+    also: [
+      {
+        file: 'src/postgres/prune.ts',
+        find: 'and coalesce(r.last_event_at, r.ended_at, r.first_seen_at) < $1',
+        put: '',
+      },
+    ],
   },
 ]
