@@ -2,7 +2,7 @@ import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { type Draw, drawFrom } from './draw.ts'
 import { told } from './nameless.ts'
-import { hold, type Quirks, retell, spoil } from './quirks.ts'
+import { hold, hush, type Quirks, retell, spoil } from './quirks.ts'
 import { seededRandom } from './seeded.ts'
 import type { Switches } from './switches.ts'
 import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
@@ -57,6 +57,8 @@ export class Classroom {
   #lesson = 0
   #outlet: Outlet
   readonly #isBig: boolean
+  /** How many events of the room the feed tells. */
+  readonly #told: number
   readonly #strange: Draw
 
   constructor(
@@ -79,6 +81,7 @@ export class Classroom {
     this.students = students
     this.#outlet = parts
     this.#isBig = rules.quirks.bigSequence > 0 && this.#strange.chance(rules.quirks.bigSequence)
+    this.#told = hush(rules.quirks, this.#strange)
   }
 
   /** A class begins: whatever an earlier one in this room still had planned never happens. */
@@ -111,6 +114,7 @@ export class Classroom {
       at,
       ...(retold && { retold: { ...retold, data: told(retold.data, switches) } }),
       ...(loggedFrom !== undefined && { loggedFrom }),
+      ...(this.contents.events.length >= this.#told && ({ isUntold: true } as const)),
     }
     this.contents.events.push(event)
     this.#outlet.publish(event)

@@ -22,6 +22,8 @@ export interface Quirks {
   readonly retoldMessage: number
   /** A message that the log of the room tells most of a minute after others have followed it. Not one of the first of a room. */
   readonly lateMessage: number
+  /** Rooms of which the feed tells the first events alone. */
+  readonly hushedRoom: number
   /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
@@ -63,6 +65,7 @@ export const noQuirks: Quirks = {
   unstorable: 0,
   retoldMessage: 0,
   lateMessage: 0,
+  hushedRoom: 0,
   malformedWidgetItem: 0,
   sharedReward: 0,
   tradedPlace: 0,
@@ -147,6 +150,11 @@ export function hold(content: Content, told: number, { at, quirks, draw }: Retel
   if (quirks.lateMessage === 0 || !isPlain(content, told) || !draw.chance(quirks.lateMessage))
     return undefined
   return at + heldFor[draw.chance(0.5) ? 0 : 1]
+}
+
+/** After how many events the feed tells no more of a room. */
+export function hush(quirks: Quirks, draw: Draw): number {
+  return quirks.hushedRoom > 0 && draw.chance(quirks.hushedRoom) ? firstEvents : Number.POSITIVE_INFINITY
 }
 
 function isPlain({ cmd, oddity }: Content, told: number): boolean {

@@ -15,6 +15,8 @@ export interface RoomEvent {
   readonly retold?: Retold
   /** Before this, Unix milliseconds, the log of the room lacks it. */
   readonly loggedFrom?: number
+  /** No feed tells it. */
+  readonly isUntold?: true
 }
 
 export type Widget = 'popupQuiz' | 'poll'
@@ -232,6 +234,6 @@ export class AppWorld {
   /** Counts an event that was just made, and tells the feed of it. */
   publish(room: Room, event: RoomEvent): void {
     this.eventsMade++
-    this.announce({ room, at: event.at, event: () => event })
+    if (!event.isUntold) this.announce({ room, at: event.at, event: () => event })
   }
 }

@@ -247,7 +247,7 @@ const calls: Tour = {
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
     quirks: {
       ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 130, backwardCall: 0.1 },
-      ...{ unknownMid: 0.1, malformedValue: 0.0001 },
+      ...{ unknownMid: 0.1, malformedValue: 0.0001, hushedRoom: 0.4 },
     },
     switches: {
       ...{ ...plain, roomReuse: 'off' },
