@@ -52,8 +52,11 @@ type NextSync =
   | { readonly kind: 'sync'; readonly after: number; readonly quiet: number }
   | { readonly kind: 'close' }
 
-/** An unfinished list is read again at least this many times as often as an idle one. */
+/** What is unfinished is read again after at most 2 to the power of this times its shortest interval; */
 const UNFINISHED_QUIET = 3
+
+/** the log of a class that is over sooner: it has no new holes any more, and two readings settle those that it has. */
+const UNFINISHED_LOG_QUIET = 1
 
 /** After so many syncs in a row that found nothing new a class that is over has told everything, but for its log. */
 const SETTLED_QUIET = 2
@@ -150,7 +153,9 @@ function hourOfWeek(hour: number): number {
 
 function nextQuiet(state: SeriesState, finding: Finding): number {
   if (finding.news) return finding.quiet ?? 0
-  return finding.unfinished ? Math.min(state.quiet + 1, UNFINISHED_QUIET) : state.quiet + 1
+  if (!finding.unfinished) return state.quiet + 1
+  const isOver = state.news === 'log' && state.endedAt !== undefined
+  return Math.min(state.quiet + 1, isOver ? UNFINISHED_LOG_QUIET : UNFINISHED_QUIET)
 }
 
 /** How soon a series is synced after a hint: at once for a hole or where it was never read, else when it is its turn. */

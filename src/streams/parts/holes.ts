@@ -11,7 +11,7 @@ export const mostHoles = 200
 export const readsUntilAbsent = 3
 
 /** the next one counts after so long, ms: what the provider writes late would be missing in all that follow at once. */
-export const readsApart = 60_000
+export const readsApart = 30_000
 
 export interface Walk {
   /** Highest sequence passed; null before the first. */

@@ -80,7 +80,7 @@ export const classrooms: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/parts/holes.ts',
-    find: 'export const readsApart = 60_000',
+    find: 'export const readsApart = 30_000',
     put: 'export const readsApart = 0',
   },
   {

@@ -98,7 +98,7 @@ export function secondsOfLessons(examination: Examination, series: Series): numb
 }
 
 /** A hole is looked at for so long, ms, before it is taken to be natural. */
-export const mostReadAgain = 2 * 60_000
+export const mostReadAgain = 60_000
 
 /** Whether the log of a room tells an event so late that nobody waits for it. */
 export function isToldTooLate({

@@ -153,6 +153,13 @@ describe('what is said of the whole', () => {
     expect(await about(later, 'losing', 0)).toEqual([expect.stringContaining('all is well, and it says')])
   })
 
+  it('may be that something is behind that expires within an hour', async () => {
+    expect(await about(`${lossless}penstock_backlog_expires_seconds{app="a"} 3599`, 'behind', 0)).toEqual([])
+    expect(
+      await about(`${lossless}penstock_backlog_expires_seconds{app="a"} 3601`, 'behind', 0),
+    ).toHaveLength(1)
+  })
+
   it.each(['losing', 'stopped', 'behind', 'starting'])('is not %s where all is well', async state => {
     expect(await about(lossless, state, 0)).toEqual([expect.stringMatching(/verdict.* all is well.* is/)])
   })

@@ -140,8 +140,13 @@ function judgeVerdict(
     of('expected_loss_ratio').some(({ value }) => value > 0) ||
     of('backlog_expires_seconds').some(({ value }) => value < soon)
   if (isLost && state !== 'losing') wrong('verdict', `data was lost within a day, and it says: ${sentence}`)
-  if (!isLost && !isAtRisk && state !== 'well') wrong('verdict', `all is well, and it says: ${sentence}`)
+  const isUrgent = of('backlog_expires_seconds').some(({ value }) => value < hour)
+  if (!isLost && !isAtRisk && state !== 'well' && !(state === 'behind' && isUrgent))
+    wrong('verdict', `all is well, and it says: ${sentence}`)
 }
+
+/** What waits and expires within this is told, seconds. */
+const hour = 3_600
 
 /** Seconds in which what waits may be gone: nothing has failed for minutes, so that it stood still for no longer. */
 const soon = 300
