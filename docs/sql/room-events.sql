@@ -214,11 +214,21 @@ with
   hole as (
     select h."from" as sequence_from, h."to" as sequence_to, h.state
     from json_to_recordset(:holes::json) as h("from" bigint, "to" bigint, state text) where exists (select from moved)
+  ), refilled as (
+    delete from ingest.gap g using hole h
+    where g.app_id = :app and g.stream = :stream and g.series = :series and g.incarnation = :incarnation::int
+      and g.unit = 'sequence' and g.state in ('open', 'lost', 'absent')
+      and h.sequence_from <= g.sequence_to and g.sequence_from <= h.sequence_to
+      and not exists (select from hole s where s.sequence_from = g.sequence_from and s.sequence_to = g.sequence_to)
+    returning g.sequence_from, g.sequence_to, g.first_seen_at
   ), opened as (
     insert into ingest.gap as g (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, reason, state,
                                  first_seen_at, updated_at)
     select :app, :stream, :series, :incarnation::int, 'sequence', h.sequence_from, h.sequence_to, 'hole', h.state,
-           ingest.clock(), ingest.clock() from hole h
+           coalesce((select min(r.first_seen_at) from refilled r
+                     where h.sequence_from <= r.sequence_to and r.sequence_from <= h.sequence_to), ingest.clock()),
+           ingest.clock()
+    from hole h
     on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
       set state = excluded.state, updated_at = ingest.clock() where g.state <> excluded.state
     returning 1
@@ -229,7 +239,7 @@ with
            or g.incarnation is null and (:complete::boolean or exists (select from confirmed)) and not exists (
              select from unconfirmed u where u.sequence between g.sequence_from and g.sequence_to))
       and g.unit = 'sequence' and g.state in ('open', 'lost', 'absent') and exists (select from moved)
-      and not exists (select from hole h where h.sequence_from = g.sequence_from and h.sequence_to = g.sequence_to)
+      and not exists (select from hole h where h.sequence_from <= g.sequence_to and g.sequence_from <= h.sequence_to)
       and (g.state <> 'absent'
            or exists (select from event e where e.sequence between g.sequence_from and g.sequence_to)
            or exists (
