@@ -86,7 +86,7 @@ export class Examiner {
     const ended = processes.sleep()
     await kernel.runUntil(kernel.now + 2 * minute)
     await ended
-    const found: Finding[] = []
+    const found: Findings[] = []
     for (const share of [0.55, 0.85]) {
       const waking = Math.ceil(length * share) + kept
       await kernel.runUntil(waking)
@@ -97,9 +97,9 @@ export class Examiner {
       await kernel.runUntil(waking + longestRound)
       await server.setTime()
       const moments = { from: start + waking, to: start + kernel.now }
-      found.push(...(await examineAges(this.examination(), before, moments)))
+      found.push(await this.#find(() => examineAges(this.examination(), before, moments)))
     }
-    return this.#find(async () => found)
+    return found.flat()
   }
 
   /** What the daemons export while time stands nearly still: they ask the database for it. */

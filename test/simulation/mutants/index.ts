@@ -1,5 +1,6 @@
 import { classrooms } from './classrooms.ts'
 import { decoding } from './decoding.ts'
+import { feeds } from './feeds.ts'
 import { keeping } from './keeping.ts'
 import { limits } from './limits.ts'
 import { ownership } from './ownership.ts'
@@ -18,6 +19,7 @@ export const plants: readonly Plant[] = [
   ...limits,
   ...ranges,
   ...classrooms,
+  ...feeds,
   ...players,
   ...decoding,
   ...together,
