@@ -20,7 +20,7 @@ select p.n,
       or exists (
         select from ingest.gap g
         where g.app_id = :app and g.stream = p.stream and g.series = p.series and g.unit = 'sequence'
-          and g.state in ('open', 'lost', 'absent')) end as extraordinary,
+          and (g.state in ('open', 'lost') or g.state = 'absent' and p.whole)) end as extraordinary,
     (select json_agg(json_build_array(e.sequence::text, e.source, extract(epoch from e.at) * 1000))
      from classroom.room_event e
      where e.app_id = :app and e.room_uuid = p.series and e.incarnation = p.incarnation
@@ -29,7 +29,7 @@ select p.n,
      from classroom.widget_event w
      where w.app_id = :app and w.room_uuid = p.series and w.incarnation = p.incarnation
        and w.widget = p.widget and w.position between p.first_item and p.last_item) as items
-  from json_to_recordset(:pages::json) as p(n int, stream text, series text, incarnation int, listed boolean,
+  from json_to_recordset(:pages::json) as p(n int, stream text, series text, incarnation int, listed boolean, whole boolean,
     first_event bigint, last_event bigint, widget text, first_item bigint, last_item bigint);
 
 -- group_otherwise

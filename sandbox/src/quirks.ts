@@ -20,7 +20,7 @@ export interface Quirks {
   readonly unstorable: number
   /** A message that the log of the room tells in other words some minutes later. Not one of the first of a room. */
   readonly retoldMessage: number
-  /** A message that the log of the room tells most of a minute after others have followed it. Not one of the first of a room. */
+  /** A message that the log of the room tells most of a minute, or some minutes, after others have followed it. Not one of the first of a room. */
   readonly lateMessage: number
   /** Rooms of which the feed tells the first events alone. */
   readonly hushedRoom: number

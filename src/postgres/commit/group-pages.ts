@@ -80,6 +80,7 @@ export function questionOf(one: GroupPage, n: number): object {
   const positions = inOrder(items.map(({ position }) => position))
   return {
     ...{ n, stream: page.stream, series: page.series, incarnation: incarnationOf(page), listed: !isLog(one) },
+    whole: page.holes !== undefined,
     ...{ first_event: sequences[0] ?? null, last_event: sequences.at(-1) ?? null },
     ...{ first_item: positions[0] ?? null, last_item: positions.at(-1) ?? null },
     widget: items[0]?.widget ?? null,

@@ -44,24 +44,20 @@ export function readLog(
     const onwards = { lastTime, lastSequence: walk.last, recordId, holes: read.sparse ? [] : walk.holes }
     return { ...common, streamState: { ...read, fold: onwards }, unfinished: false }
   }
-  if (page.looping) {
-    // Where in the log it leads is not known: it goes on from this page, or from the beginning.
-    const here = { ...read, fold: page.cursor === null ? null : fold }
-    return { ...common, streamState: here, unfinished: false }
-  }
+  const here = { ...read, fold: page.cursor === null ? null : fold }
+  // Where in the log it leads is not known: nothing is concluded, and it goes on from this page, or from the beginning.
+  if (page.looping) return { ...common, streamState: here, unfinished: false }
   const readAt = Date.parse(answerTime(page).at)
   const isAgain = streamState.rereading && readAt - streamState.countedAt >= readsApart
   const tally = read.sparse ? [] : tallyHoles(walk.holes, streamState.tally, isAgain ? 'again' : 'same')
   return {
     ...common,
     streamState: {
-      ...read,
-      fold: page.cursor === null ? null : fold,
+      ...here,
       caughtUp: true,
       rereading: false,
       tally,
-      countedAt:
-        isAgain && (isDoubtful(streamState.tally) || isDoubtful(tally)) ? readAt : streamState.countedAt,
+      countedAt: isAgain && isDoubtful([...streamState.tally, ...tally]) ? readAt : streamState.countedAt,
     },
     holes: holesOf(tally),
     unfinished: isDoubtful(tally),
