@@ -186,10 +186,12 @@ export class Rescheduler {
     const now = this.#context.clock.now()
     const cadence = this.#rooms.settings(name)
     if (kind === 'feed') feedGaps(series).heard(end === 'done' ? 'all' : 'a part')
-    if (end === 'more') return 0
-    if (kind !== 'feed') return nextTurn(cadence, now)
-    const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1
+    if (kind !== 'feed') return end === 'more' ? 0 : nextTurn(cadence, now)
+    // The answer that ends a telling has nothing new most often, and is no silence.
+    const heard = end === 'more' ? -1 : 0
+    const quiet = hints.length > 0 ? heard : (this.#quietFeeds.get(series) ?? 0) + 1
     this.#quietFeeds.set(series, quiet)
+    if (end === 'more') return 0
     const { busyHours, commonMoments } = this.#context
     const pause = nextFeed(cadence, quiet, now, busyHours?.())
     const isIdle = !cadence.moments && pause > cadence.activeEvery

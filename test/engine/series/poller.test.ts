@@ -26,6 +26,27 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it.each([1, 3])(
+    'a feed that tells %d events an answer and is empty then goes at its usual pace',
+    async size => {
+      const { clock, transport, stop } = startApp([], [feed, roomLog], {}, [], { idleEvery: 40 * second })
+      let told = 0
+      // Two events a pace of ten seconds; each is told once.
+      transport.answers = ({ operation, at }) => {
+        if (operation !== 'appEvents' || at < 5 * minute) return { items: [] }
+        const happened = Math.floor((at - 5 * minute) / (5 * second))
+        const ids = Array.from({ length: Math.min(size, happened - told) }, (_, n) => told + n)
+        told += ids.length
+        return { items: ids.map(id => ({ id, hint: news('r1', 'news', at) })) }
+      }
+      await clock.advance(8 * minute)
+      const times = transport.of('appEvents').map(({ at }) => at)
+      const inClass = times.flatMap((at, n) => (at >= 6 * minute && n > 0 ? [at - times[n - 1]!] : []))
+      expect(Math.max(...inClass)).toBe(10 * second)
+      await stop()
+    },
+  )
+
   it('a hint of the feed makes an unknown room synced at once', async () => {
     const { clock, transport, stop } = startApp()
     transport.answers = ({ operation, at }) =>
