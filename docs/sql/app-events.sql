@@ -41,10 +41,10 @@ with
         where f.app_id = :app and f.room_uuid = e.room_uuid
           and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
-      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
+      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time or s.source = 'log' and s.data is distinct from e.data and e.event_time is null)
                          filter (where s.source is not null) over (partition by e.room_uuid), false))
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
-                
+                when s.source = 'log' and s.data is distinct from e.data and e.event_time is null then true
                 else not (p.trusted and (p.incarnation = 1 or case
       when e.at_source = 'event' then coalesce(e.event_time >= p.begun, false)
       else not exists (
@@ -59,7 +59,7 @@ with
         where f.app_id = :app and f.room_uuid = e.room_uuid
           and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
-      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
+      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time or s.source = 'log' and s.data is distinct from e.data and e.event_time is null)
                          filter (where s.source is not null) over (partition by e.room_uuid), false)) and s.source is null as fresh
     from event e
     join place p using (room_uuid)

@@ -194,22 +194,54 @@ with
     returning 1
   ),
   pending as materialized (
-    select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time
-    from ingest.divergence d
-    where d.app_id = :app and d.stream = 'app-events' and d.series = :series and d.resolved_at is null
-      and exists (select from moved)
+    select d.*, e.alike, e.certain from (
+      select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time,
+             d.other -> 'data' as data, d.seen_at
+      from ingest.divergence d
+      where d.app_id = :app and d.stream = 'app-events' and d.series = :series and d.resolved_at is null
+        and exists (select from moved)
+    ) d cross join lateral (
+      select count(*) > 0 as alike, coalesce(bool_or(d.event_time <> 'null' or e.data = d.data), false) as certain from (
+        select e.sequence, e.cmd, e.event_time, e.data from event e
+        union all
+        select e.sequence, e.cmd, e.event_time, e.data from classroom.room_event e
+        where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
+          and e.sequence = d.sequence and e.source = 'log'
+      ) e where e.sequence = d.sequence and e.cmd = d.cmd
+          and coalesce(to_jsonb(e.event_time), 'null') = d.event_time
+    ) e
   ), confirmed as (
     update ingest.divergence d set resolved_at = ingest.clock() from pending p
-    where d.id = p.id and (
-      exists (select from event e where e.sequence = p.sequence and e.cmd = p.cmd
-                and coalesce(to_jsonb(e.event_time), 'null') = p.event_time)
-      or exists (select from classroom.room_event e
-                 where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
-                   and e.sequence = p.sequence and e.source = 'log' and e.cmd = p.cmd
-                   and coalesce(to_jsonb(e.event_time), 'null') = p.event_time))
+    where d.id = p.id and p.alike and (p.certain or not exists (select from pending o where not o.alike))
     returning d.id
   ), unconfirmed as (
-    select p.sequence from pending p where not exists (select from confirmed c where c.id = p.id)
+    select p.* from pending p where not exists (select from confirmed c where c.id = p.id)
+  ),
+  waiting as materialized (
+    select o.id, o.sequence_from, o.sequence_to from ingest.gap o
+    where o.app_id = :app and o.stream = :stream and o.series = :series and o.incarnation is null
+      and o.unit = 'sequence' and o.state = 'lost' and exists (select from pending)
+  ), unheard as (
+    select p.sequence from unconfirmed p
+    where :complete::boolean and p.seen_at < coalesce(
+        (select r.first_seen_at from classroom.room r
+         where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int), ingest.clock())
+      and not exists (
+        select from classroom.room_event e
+        where e.app_id = :app and e.room_uuid = :series
+          and e.incarnation = any (array(select generate_series(1, :incarnation::int - 1)))
+          and e.sequence = p.sequence and e.cmd = p.cmd
+          and coalesce(to_jsonb(e.event_time), 'null') = p.event_time and (p.event_time <> 'null' or e.data = p.data))
+  ), lost_between as (
+    insert into ingest.gap as g (app_id, stream, series, unit, sequence_from, sequence_to, reason, state, detail, first_seen_at,
+                                 updated_at)
+    select :app, :stream, :series, 'sequence', w.first, w.last, 'room_reused', 'lost',
+      'the feed told events in this range, which wait in ingest.divergence: of a room between two whose logs were read',
+      ingest.clock(), ingest.clock()
+    from (select min(sequence) as first, max(sequence) as last from unheard) w
+    where w.first is not null and not exists (select from waiting)
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set state = 'lost', reason = excluded.reason, detail = excluded.detail, updated_at = ingest.clock()
   ),
   hole as (
     select h."from" as sequence_from, h."to" as sequence_to, h.state
@@ -246,13 +278,14 @@ with
              select from classroom.room_event e where e.app_id = :app and e.room_uuid = :series
                and e.incarnation = g.incarnation and e.sequence between g.sequence_from and g.sequence_to))
     returning 1
-  ), narrowed as (
+  ), fitted as (
     update ingest.gap g set sequence_from = w.first, sequence_to = w.last, updated_at = ingest.clock()
     from (
       select o.id, min(u.sequence) as first, max(u.sequence) as last
-      from unconfirmed u join ingest.gap o on u.sequence between o.sequence_from and o.sequence_to
-      where o.app_id = :app and o.stream = :stream and o.series = :series and o.incarnation is null
-        and o.unit = 'sequence' and o.state = 'lost' and (:complete::boolean or exists (select from confirmed))
+      from waiting o
+      join unconfirmed u on u.sequence between o.sequence_from and o.sequence_to
+        or u.sequence in (select h.sequence from unheard h)
+      where :complete::boolean or exists (select from confirmed)
       group by 1
     ) w
     where g.id = w.id and (g.sequence_from, g.sequence_to) <> (w.first, w.last)

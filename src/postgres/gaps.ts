@@ -166,7 +166,7 @@ const settleFeed = statement(
 
 /** The row of the ledger for what waits of a room that is forgotten. */
 const waitingGap = `g.app_id = :app and g.stream = 'room-events' and g.series = :room and g.incarnation is null
-  and g.reason = 'room_forgotten'`
+  and g.reason in ('room_forgotten', 'room_reused')`
 
 /**
  * The provider no longer knows the room: what is missing of its log stays missing. What the feed told and the log was to

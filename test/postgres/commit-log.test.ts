@@ -315,4 +315,68 @@ describe('a room that is used again', () => {
     const waiting = `select key::int from ingest.divergence where series = $1 and resolved_at is null order by 1`
     expect(await db.rows(waiting, [room])).toEqual([{ key: 32 }, { key: 33 }])
   })
+
+  const openGaps = (room: string) =>
+    db.rows(
+      `select sequence_from::int as a, sequence_to::int as b, state, reason, incarnation
+       from ingest.gap where series = $1 and state <> 'repaired' order by 1`,
+      [room],
+    )
+  const waiting = async (room: string) => {
+    const keys = 'select key::int from ingest.divergence where series = $1 and resolved_at is null order by 1'
+    return (await db.rows(keys, [room])).map(({ key }) => key)
+  }
+
+  it('lost one between two whose logs were read, where the feed alone told of it', async () => {
+    const room = await freshRoom(db)
+    await db.store.commit(logPage(room, 0, { rows: eventRows([1, 2, 3].map(n => event(room, n))) }))
+    const between = [2, 3, 5].map(n => event(room, n, { own: 40 + n }))
+    await feed(db, { rows: eventRows(between) })
+    await db.advance(hour)
+    const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    const present = (...sequences: number[]) =>
+      eventRows(
+        sequences.map(n => event(room, n, { own: 90 + n })),
+        [roomRow(room, { first: 90, last: 90 })],
+      )
+    await db.store.commit(logPage(room, 1, { room: opens, rows: present(1), caughtUp: false }))
+    expect(await openGaps(room)).toEqual([])
+    const goesOn = { ...opens, opens: false }
+    await db.store.commit(logPage(room, 2, { room: goesOn, rows: present(2), holes: [] }))
+    const lost = { state: 'lost', reason: 'room_reused', incarnation: null }
+    expect(await openGaps(room)).toEqual([{ a: 2, b: 5, ...lost }])
+    // What the log tells after all was of the present room.
+    const late = eventRows([between[2]!])
+    await db.store.commit(logPage(room, 3, { room: goesOn, rows: late, holes: [] }))
+    expect(await openGaps(room)).toEqual([{ a: 2, b: 3, ...lost }])
+    expect(await waiting(room)).toEqual([2, 3])
+  })
+
+  it('lost nothing that the feed tells late of the one before', async () => {
+    const room = await freshRoom(db)
+    const former = [1, 2, 3].map(n => event(room, n))
+    await db.store.commit(logPage(room, 0, { rows: eventRows(former) }))
+    await db.advance(hour)
+    const silent = event(room, 4, { own: null })
+    await db.store.commit(logPage(room, 1, { rows: eventRows([silent]) }))
+    const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    const first = eventRows([event(room, 1, { own: 90 })], [roomRow(room, { first: 90, last: 90 })])
+    await feed(db, { rows: eventRows([...former.slice(1), silent]) })
+    await db.advance(hour)
+    await db.store.commit(logPage(room, 2, { room: opens, rows: first, holes: [] }))
+    expect(await openGaps(room)).toEqual([])
+  })
+
+  it('is known by the words of what has no time, unless its log knows all else that the feed tells', async () => {
+    const said = (room: string, message: string) => event(room, 2, { own: null, data: { message } })
+    for (const others of [[], [event('', 3, { own: 44 })]]) {
+      const room = await freshRoom(db)
+      await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1), said(room, 'hello')]) }))
+      const told = [said(room, 'good morning'), ...others.map(each => ({ ...each, room_uuid: room }))]
+      await feed(db, { rows: eventRows(told) })
+      expect(await waiting(room)).toEqual([2, ...others.map(() => 3)])
+      await db.store.commit(logPage(room, 1, { rows: eventRows([event(room, 1)]), holes: [] }))
+      expect(await waiting(room)).toEqual(others.length > 0 ? [2, 3] : [])
+    }
+  })
 })

@@ -68,21 +68,24 @@ const event = `
     select d.* from ${incoming(roomEvent)} where exists (select from moved)
   )`
 
+const reworded = `s.source = 'log' and s.data is distinct from e.data`
+
 /**
  * `fresh` events change the tables; `contradicts` ones go to the divergences. The feed and the log may render an event
- * differently, so that type and time decide; the log tells an event in the same words each time.
+ * differently, so that type and time decide; where there is no time the words of the feed make its log be read once more.
+ * The log tells an event in the same words each time.
  */
 function judged(source: 'feed' | 'log', fresh: string): string {
   const trusted = source === 'feed' ? trustedOfFeed : 'p.trusted'
   const placed = source === 'feed' ? trustedAsNew : 'p.trusted'
-  const reworded = `s.source = 'log' and s.data is distinct from e.data`
+  const untold = source === 'feed' ? ' and e.event_time is null' : ''
   return `
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
            s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
            case when s.source is null then not ${placed}
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
-                ${source === 'log' ? `when ${reworded} then true` : ''}
+                when ${reworded}${untold} then true
                 else not ${trusted} and e.event_time is null end as contradicts,
            ${fresh} as fresh
     from event e
@@ -98,7 +101,7 @@ function judged(source: 'feed' | 'log', fresh: string): string {
 
 /** Another event at a known place says that the whole answer may be of another room of that name. */
 const trustedAsNew = `(${trustedOfFeed} and e.sequence > coalesce(p.logged, -1)
-      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time)
+      and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time or ${reworded} and e.event_time is null)
                          filter (where s.source is not null) over (partition by e.room_uuid), false))`
 const feedFresh = `${trustedAsNew} and s.source is null`
 const logFresh = `s.source is null or s.source = 'feed'`
@@ -146,28 +149,71 @@ const diverged = `
     returning 1
   )`
 
+/** Whether `e` may be the event that waits as `d`. */
+const isAlike = (d: string) => `e.sequence = ${d}.sequence and e.cmd = ${d}.cmd
+          and coalesce(to_jsonb(e.event_time), 'null') = ${d}.event_time`
+/** What has no time is known by its words alone where a room of that name may have told another event at that place. */
+const isCertain = (d: string) => `${d}.event_time <> 'null' or e.data = ${d}.data`
+
 /**
  * What the feed said and could not be believed is settled once the log says the same: on this page, or on an
- * earlier one that was committed at the same moment as the feed's.
+ * earlier one that was committed at the same moment as the feed's. Both may render an event differently, unless the log
+ * contradicts or lacks anything else that waits.
  */
 const confirmed = `
   pending as materialized (
-    select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time
-    from ingest.divergence d
-    where d.app_id = :app and d.stream = 'app-events' and d.series = :series and d.resolved_at is null
-      and exists (select from moved)
+    select d.*, e.alike, e.certain from (
+      select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time,
+             d.other -> 'data' as data, d.seen_at
+      from ingest.divergence d
+      where d.app_id = :app and d.stream = 'app-events' and d.series = :series and d.resolved_at is null
+        and exists (select from moved)
+    ) d cross join lateral (
+      select count(*) > 0 as alike, coalesce(bool_or(${isCertain('d')}), false) as certain from (
+        select e.sequence, e.cmd, e.event_time, e.data from event e
+        union all
+        select e.sequence, e.cmd, e.event_time, e.data from classroom.room_event e
+        where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
+          and e.sequence = d.sequence and e.source = 'log'
+      ) e where ${isAlike('d')}
+    ) e
   ), confirmed as (
     update ingest.divergence d set resolved_at = ingest.clock() from pending p
-    where d.id = p.id and (
-      exists (select from event e where e.sequence = p.sequence and e.cmd = p.cmd
-                and coalesce(to_jsonb(e.event_time), 'null') = p.event_time)
-      or exists (select from classroom.room_event e
-                 where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
-                   and e.sequence = p.sequence and e.source = 'log' and e.cmd = p.cmd
-                   and coalesce(to_jsonb(e.event_time), 'null') = p.event_time))
+    where d.id = p.id and p.alike and (p.certain or not exists (select from pending o where not o.alike))
     returning d.id
   ), unconfirmed as (
-    select p.sequence from pending p where not exists (select from confirmed c where c.id = p.id)
+    select p.* from pending p where not exists (select from confirmed c where c.id = p.id)
+  )`
+
+/**
+ * What the feed told before the present room was met, and neither its log nor that of a room before it has: a room was
+ * between them whose log nobody read.
+ */
+const unheard = `
+  waiting as materialized (
+    select o.id, o.sequence_from, o.sequence_to from ingest.gap o
+    where o.app_id = :app and o.stream = :stream and o.series = :series and o.incarnation is null
+      and o.unit = 'sequence' and o.state = 'lost' and exists (select from pending)
+  ), unheard as (
+    select p.sequence from unconfirmed p
+    where :complete::boolean and p.seen_at < coalesce(
+        (select r.first_seen_at from classroom.room r
+         where r.app_id = :app and r.room_uuid = :series and r.incarnation = :incarnation::int), ingest.clock())
+      and not exists (
+        select from classroom.room_event e
+        where e.app_id = :app and e.room_uuid = :series
+          and e.incarnation = any (array(select generate_series(1, :incarnation::int - 1)))
+          and ${isAlike('p')} and (${isCertain('p')}))
+  ), lost_between as (
+    insert into ingest.gap as g (app_id, stream, series, unit, sequence_from, sequence_to, reason, state, detail, first_seen_at,
+                                 updated_at)
+    select :app, :stream, :series, 'sequence', w.first, w.last, 'room_reused', 'lost',
+      'the feed told events in this range, which wait in ingest.divergence: of a room between two whose logs were read',
+      ingest.clock(), ingest.clock()
+    from (select min(sequence) as first, max(sequence) as last from unheard) w
+    where w.first is not null and not exists (select from waiting)
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set state = 'lost', reason = excluded.reason, detail = excluded.detail, updated_at = ingest.clock()
   )`
 
 /**
@@ -211,13 +257,14 @@ const holes = `
              select from classroom.room_event e where e.app_id = :app and e.room_uuid = :series
                and e.incarnation = g.incarnation and e.sequence between g.sequence_from and g.sequence_to))
     returning 1
-  ), narrowed as (
+  ), fitted as (
     update ingest.gap g set sequence_from = w.first, sequence_to = w.last, updated_at = ingest.clock()
     from (
       select o.id, min(u.sequence) as first, max(u.sequence) as last
-      from unconfirmed u join ingest.gap o on u.sequence between o.sequence_from and o.sequence_to
-      where o.app_id = :app and o.stream = :stream and o.series = :series and o.incarnation is null
-        and o.unit = 'sequence' and o.state = 'lost' and (:complete::boolean or exists (select from confirmed))
+      from waiting o
+      join unconfirmed u on u.sequence between o.sequence_from and o.sequence_to
+        or u.sequence in (select h.sequence from unheard h)
+      where :complete::boolean or exists (select from confirmed)
       group by 1
     ) w
     where g.id = w.id and (g.sequence_from, g.sequence_to) <> (w.first, w.last)
@@ -319,6 +366,7 @@ export function logStatement(name: string, writes: readonly Table[]): Statement 
     reopened('log'),
     diverged,
     confirmed,
+    unheard,
     holes,
     opening,
     ...stored(derived, 'log'),
