@@ -45,7 +45,7 @@ export const reuse: Tour = {
     profile: { classes: 9, students: 3, eventsPerMinute: 10 },
     quirks: {},
     switches: {
-      ...{ ...plain, roomReuse: 'on', classRestart: 'on', appFeed: 'consuming', sequence: 'contiguous' },
+      ...{ ...plain, batchItems: 5, roomReuse: 'on', classRestart: 'on', appFeed: 'consuming', sequence: 'contiguous' },
       ...{
         eventTimes: 'present',
         missingLogs: 'none',
@@ -57,6 +57,7 @@ export const reuse: Tour = {
     spells: [
       spellOf('503', { from: 6 * minute, to: 20 * minute, app: 'alpha', operation: 'appEvents' }),
       spellOf('500', { from: 24 * minute, to: 38 * minute, app: 'alpha', operation: 'roomEvents' }),
+      spellOf('empty', { from: 20.5 * minute, to: 23.5 * minute, app: 'alpha', operation: 'roomEvents' }),
       // The first of all players is in every other list, then in none, and then among those that are counted alone.
       {
         ...{ from: 11 * minute, to: 17 * minute },

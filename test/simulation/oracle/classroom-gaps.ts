@@ -109,7 +109,8 @@ function overlap(gap: StoredGap, own: readonly StoredGap[]): string | undefined 
 /** What the feed told of a room that nobody can be sure of: from the first to the last of it, or from what is known. */
 function faultOfWaiting(gap: StoredGap, { waiting, stored }: GapContext): string | undefined {
   if (gap.state === 'repaired') return undefined
-  if (gap.reason !== 'room_forgotten' || gap.state !== 'lost') return 'no loss of a room that is forgotten'
+  if (!['room_forgotten', 'room_reused'].includes(gap.reason) || gap.state !== 'lost')
+    return 'no loss of a room that is forgotten or used again'
   const own = waiting.filter(({ app, room }) => app === gap.app && room === gap.series)
   const sequences = own.map(({ sequence }) => sequence)
   if (!sequences.includes(gap.to)) return 'does not end with an event that waits'

@@ -6,6 +6,7 @@ import { examineRooms } from './classroom-rooms.ts'
 import { readRooms, type TrueEvent, type TrueRoom } from './classroom-truth.ts'
 import { examineWidgets } from './classroom-widgets.ts'
 import { examineComplete } from './complete.ts'
+import { believed } from './event-rows.ts'
 import type { Examination, Finding, Moments } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
 import { examineFollowed } from './followed.ts'
@@ -50,7 +51,22 @@ export async function examineClassroom(examination: Examination): Promise<readon
     const isWaiting =
       waits.size > 0 && waits.has(`${room.app} ${room.roomUuid} ${event.sequence} ${content()}`)
     if (isWaiting && (room.muted || !isOn('room-events'))) return true
-    return gaps.some(gap => covers(gap, room, event, isWaiting))
+    // Without a time, what another room of that name tells in the same words at the same place cannot be told from it.
+    const isNobodys =
+      isWaiting || (room.stored === undefined && believed(event) === undefined && isToldAlike(room, event))
+    return gaps.some(gap => covers(gap, room, event, isNobodys))
+  }
+  const isToldAlike = ({ app, roomUuid }: TrueRoom, { sequence, cmd, data }: TrueEvent) => {
+    const words = `${cmd} ${canonical(storableOnce(data))}`
+    return stored
+      .get('room_event')!
+      .rows.some(
+        row =>
+          row['app_id'] === app &&
+          row['room_uuid'] === roomUuid &&
+          `${row['sequence']}` === `${sequence}` &&
+          `${row['cmd']} ${canonical(row['data'])}` === words,
+      )
   }
   const isRead = (room: TrueRoom, stream: string, at: number) =>
     isEnd &&
@@ -124,10 +140,10 @@ const shareRemembered = 0.7
 /** Files of a recording come without an event, after this at most, ms. */
 const longestFiling = 10 * 60_000
 
-function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isWaiting: boolean): boolean {
+function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isNobodys: boolean): boolean {
   if (gap.app !== room.app || (gap.state !== 'open' && gap.state !== 'lost')) return false
   if (gap.unit === 'time') return gap.stream === 'app-events' && gap.from <= event.at && event.at <= gap.to
-  const incarnation = isWaiting && gap.incarnation === null ? null : room.stored
+  const incarnation = isNobodys && gap.incarnation === null ? null : room.stored
   return (
     gap.stream === 'room-events' &&
     gap.series === room.roomUuid &&
