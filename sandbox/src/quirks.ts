@@ -28,7 +28,7 @@ export interface Quirks {
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
   readonly sharedReward: number
-  /** Of the hands that go up and of those who come on stage: those for whom another one leaves, in the same event. */
+  /** Of the hands that go up, of those who come on stage and of those who enter: those for whom another one leaves, in the same event. */
   readonly tradedPlace: number
   /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
   readonly brokenRecording: number

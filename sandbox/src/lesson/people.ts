@@ -37,7 +37,18 @@ export function enter(room: Classroom, pupil: Pupil, now: number): void {
   room.present.set(userUuid, pupil)
   room.known.add(userUuid)
   joinCall(room, { sid: room.draw.id(), uid: pupil.uid, user: 'person', speaks: speaks(pupil) }, now)
-  room.tell(cmds.attendance, { total: 1, onlineUsers: [shown(room, pupil, now)], offlineUsers: [] }, now)
+  const others = leftFor(room, pupil, now)
+  const [onlineUsers, offlineUsers] = [[pupil], others].map(all => all.map(one => shown(room, one, now)))
+  room.tell(cmds.attendance, { total: 1 + others.length, onlineUsers, offlineUsers }, now)
+}
+
+/** Who perhaps leaves in the moment in which another enters, and is back a little later. */
+function leftFor(room: Classroom, entering: Pupil, now: number): readonly Pupil[] {
+  const { tradedPlace } = room.rules.quirks
+  const other = studentsPresent(room).find(one => one !== entering)
+  if (!other || tradedPlace === 0 || !room.draw.chance(tradedPlace)) return []
+  room.later(now + room.draw.wait(60_000), later => enter(room, other, later))
+  return withdraw(room, [other], now)
 }
 
 function isKeptOut({ contents }: Classroom, userUuid: string, now: number): boolean {
@@ -71,15 +82,20 @@ function speaks({ role, uid }: Pupil): boolean {
   return role === roles.teacher || uid % 4 === 0
 }
 
-/** Whoever leaves takes the hand down and comes off the stage without a word. */
-export function leave(room: Classroom, pupils: readonly Pupil[], now: number): void {
+/** Those of them who were there; whoever leaves takes the hand down and comes off the stage without a word. */
+function withdraw(room: Classroom, pupils: readonly Pupil[], now: number): readonly Pupil[] {
   const leavers = pupils.filter(({ userUuid }) => room.present.delete(userUuid))
-  if (leavers.length === 0) return
   for (const { userUuid, uid } of leavers) {
     room.onStage.delete(userUuid)
     room.waving.delete(userUuid)
     leaveCall(room, uid, now)
   }
+  return leavers
+}
+
+export function leave(room: Classroom, pupils: readonly Pupil[], now: number): void {
+  const leavers = withdraw(room, pupils, now)
+  if (leavers.length === 0) return
   const isCounted = leavers.length > 1 && room.rules.switches.crowds === 'counted'
   const offlineUsers = isCounted ? [] : leavers.map(pupil => shown(room, pupil, now))
   room.tell(cmds.attendance, { total: leavers.length, onlineUsers: [], offlineUsers }, now)
