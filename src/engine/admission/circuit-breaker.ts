@@ -16,7 +16,8 @@ const freePermit: Permit = { kind: 'free', leave: () => {} }
 const MANY = 8
 
 export function createCircuitBreaker({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
-  let failures = 0
+  /** Failures since the last answer that was none, by the rule that meets them: an outage is no row of refusals. */
+  const rows = new Map<unknown, number>()
   /** Questions whose answers nobody can read, since the last answer that could be read. */
   const unread = new Set<string>()
   let hasTripped = false
@@ -40,6 +41,13 @@ export function createCircuitBreaker({ clock, random }: { readonly clock: Clock;
     hasTripped = true
     pausedAt = clock.monotonic()
     pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+  }
+
+  /** How many it is now. */
+  function count(rule: unknown): number {
+    const row = (rows.get(rule) ?? 0) + 1
+    rows.set(rule, row)
+    return row
   }
 
   return {
@@ -67,16 +75,14 @@ export function createCircuitBreaker({ clock, random }: { readonly clock: Clock;
         unread.clear()
       }
       if (failure && unread.size >= MANY) {
-        failures += 1
-        return shut(incomprehensiblePause(failures, random.next()))
+        return shut(incomprehensiblePause(count(unread), random.next()))
       }
       if (!failure || retryRules[failure.kind].scope === 'series') {
-        failures = 0
+        rows.clear()
         hasTripped = false
         return
       }
-      failures += 1
-      const pause = groupPause(failure, failures, random.next())
+      const pause = groupPause(failure, count(retryRules[failure.kind]), random.next())
       if (pause > 0) shut(pause)
     },
     /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */

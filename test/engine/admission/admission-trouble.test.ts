@@ -142,6 +142,20 @@ describe('a provider in trouble', () => {
     expect(await held).toMatchObject({ outcome: 'replied' })
   })
 
+  it('a 429 after failures of another kind is the first: the provider is believed', async () => {
+    const { clock, transport, ofRoom } = makeHarness()
+    const refused = { kind: 'rate_limited', text: '', status: 429, retryAfter: 2 } as const
+    const answers = ['unavailable', 'unavailable', refused] as const
+    transport.answers = () => answers[transport.asked.length - 1] ?? { items: [] }
+    for (const room of ['a', 'b', 'c', 'd']) {
+      void ofRoom(room)
+      await clock.advance(100)
+    }
+    expect(transport.asked).toHaveLength(3)
+    await clock.advance(3 * second)
+    expect(transport.asked).toHaveLength(4)
+  })
+
   it('a 503 that names a time shuts the gate at once', async () => {
     const { clock, transport, ofRoom } = makeHarness()
     transport.answers = ({ at }) =>
