@@ -22,7 +22,8 @@ import type { WindowStream } from '../../streams/stream.ts'
 import type { PageContext, Task } from '../context.ts'
 import { poll } from '../poll-page.ts'
 import type { Grant, LostRange, WindowCommit } from '../ports.ts'
-import type { RangeRules, Told } from './range-rules.ts'
+import type { Told } from './learned-bounds.ts'
+import type { RangeRules } from './range-rules.ts'
 
 /** How the reading of a window ended, and what it brought for others. */
 export interface ReadingResult {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../sandbox/src/seeded.ts'
 import type { ClockOffset } from '../../../src/engine/ports.ts'
-import { createRangeRules, type Told } from '../../../src/engine/ranges/range-rules.ts'
+import type { Told } from '../../../src/engine/ranges/learned-bounds.ts'
+import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
 
 const second = 1_000
 const now = 1_800_000_000
@@ -93,6 +94,7 @@ describe('a provider that serves less than is documented', () => {
   it.each<[string, Parameters<typeof refusedOf>[0]]>([
     ['timeFrame', ({ length }) => (length < 1_800 ? 'served' : 'time_length_limit')],
     ['availableData', ({ age }) => (age < 3_900 ? 'served' : 'time_range_limit')],
+    ['availableData, a fifth of it', ({ age }) => (age < 1_440 ? 'served' : 'time_range_limit')],
     ['dataDelay', ({ dataDelay }) => (dataDelay > 800 ? 'served' : 'latency_limit')],
   ])('in %s teaches it by a few refusals, whatever is asked for', async (_, broken) => {
     const { asked, refused } = await refusedOf(broken)
@@ -163,6 +165,52 @@ describe('a bound that a refusal tightened', () => {
     expect(trials[0]).toBe(10)
     expect(pauses).toEqual([20, 40, 80, 160])
     expect(await ask(strict)).toBe(tight)
+  })
+
+  it.each([0.7, 0.43, 0.2])(
+    'comes near to where it is, where a plan has no more than %f of it',
+    async share => {
+      const { rules, ask, wait, cut } = asking()
+      const real = (1 - share) * limits.availableData
+      let refused = 0
+      for (let minute = 0; minute < 180; minute++) {
+        await ask(start => {
+          const isServed = start + 1 > real
+          if (!isServed) refused += 1
+          return isServed ? 'served' : 'time_range_limit'
+        })
+        wait(60 * second)
+      }
+      const { start } = rules.of(cut).margin
+      expect(start).toBeGreaterThanOrEqual(real)
+      expect(start - real).toBeLessThan(0.06 * limits.availableData)
+      expect(refused).toBeLessThan(24)
+    },
+  )
+
+  it('of the delay is moved by as much as another plan has, and one that was refused for a while is had again at once', async () => {
+    const long = { availableData: 60 * 86_400, timeFrame: 86_400, dataDelay: 6 * 3_600 }
+    const time = { passed: 0 }
+    const moving = { ...clock, now: () => now * second + time.passed, monotonic: () => time.passed }
+    const rules = createRangeRules(long, moving, () => ({ ahead: 0, doubt: 0 }))
+    const ask = async (delay: number) => {
+      const end =
+        rules.now() -
+        long.dataDelay -
+        rules.of({ step: 1, frame: 'needed', allowedLateness: 0 }).margin.end -
+        1
+      const told = rules.now() - end > delay ? 'served' : 'latency_limit'
+      await rules.begin({ start: end - 60, end })?.of(Promise.resolve(), () => told)
+      time.passed += 60 * second
+      return told
+    }
+    const told = []
+    for (let minute = 0; minute < 240; minute++) told.push(await ask(12 * 3_600))
+    expect(told.filter(each => each === 'served').length).toBeGreaterThan(200)
+    const late = rules.now() - rules.bounds().before - 12 * 3_600
+    expect(late).toBeLessThan(1_800)
+    for (let minute = 0; minute < 300; minute++) await ask(6 * 3_600)
+    expect(rules.now() - rules.bounds().before).toBeLessThan(6 * 3_600 + 60)
   })
 
   it('is not tried while what is within it is refused too, and soon after that', async () => {

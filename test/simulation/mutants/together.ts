@@ -144,7 +144,7 @@ export const together: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/engine/series/rescheduler.ts',
-    find: 'const quiet = hints.length > 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1',
-    put: 'const quiet = hints.length < 0 ? 0 : (this.#quietFeeds.get(series) ?? 0) + 1',
+    find: 'const quiet = hints.length > 0 ? heard : (this.#quietFeeds.get(series) ?? 0) + 1',
+    put: 'const quiet = hints.length < 0 ? heard : (this.#quietFeeds.get(series) ?? 0) + 1',
   },
 ]
