@@ -28,8 +28,10 @@ export interface Quirks {
   readonly malformedWidgetItem: number
   /** Of the rewards: those that two get at one time. */
   readonly sharedReward: number
-  /** Of the hands that go up, of those who come on stage and of those who enter: those for whom another one leaves, in the same event. */
+  /** Of the hands that go up and of those who come on stage: those for whom another one leaves, in the same event. */
   readonly tradedPlace: number
+  /** Of those who enter: those in whose moment another one leaves, in the same event. */
+  readonly crossing: number
   /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
   readonly brokenRecording: number
   /** Of the classes that end: those in whose last moment a quiz begins, which the teacher ends long after. */
@@ -69,6 +71,7 @@ export const noQuirks: Quirks = {
   malformedWidgetItem: 0,
   sharedReward: 0,
   tradedPlace: 0,
+  crossing: 0,
   brokenRecording: 0,
   lateQuiz: 0,
   lateFiles: 0,

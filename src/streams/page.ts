@@ -168,6 +168,8 @@ export interface PageResult {
   readonly holes?: readonly Hole[]
   /** Of a feed: what it told, readable or not, by names that stay the same when it tells it again. */
   readonly told?: readonly string[]
+  /** The log is told from its end to its beginning: what comes later will stand on its first page, and it has no end to go on from. */
+  readonly isBackwards?: true
   /** The page does not tell whose it is: it proves nothing of the room. */
   readonly isUndecided?: true
   /** Something listed is not finished yet, so the list is read again soon. */

@@ -45,7 +45,14 @@ export const reuse: Tour = {
     profile: { classes: 9, students: 3, eventsPerMinute: 10 },
     quirks: {},
     switches: {
-      ...{ ...plain, batchItems: 5, roomReuse: 'on', classRestart: 'on', appFeed: 'consuming', sequence: 'contiguous' },
+      ...{
+        ...plain,
+        batchItems: 5,
+        roomReuse: 'on',
+        classRestart: 'on',
+        appFeed: 'consuming',
+        sequence: 'contiguous',
+      },
       ...{
         eventTimes: 'present',
         missingLogs: 'none',

@@ -11,7 +11,13 @@ const lives: Tour = {
     ...calm,
     ...{ plan: 'starter', playersEvery: minute },
     profile: { classes: 6, students: 3, eventsPerMinute: 12 },
-    quirks: { unknownCmd: 0.05, malformedRecord: 0.03, malformedWidgetItem: 0.1, sharedReward: 0.3 },
+    quirks: {
+      unknownCmd: 0.05,
+      malformedRecord: 0.03,
+      malformedWidgetItem: 0.1,
+      sharedReward: 0.3,
+      crossing: 0.5,
+    },
     switches: {
       ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },
       ...{ roomReuse: 'on', classRestart: 'on', sequence: 'holes', emptyRoomLists: 'no-data' },

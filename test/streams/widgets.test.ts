@@ -155,3 +155,24 @@ it('a page from the middle of a log whose stream state is broken makes no rows a
   expect(stream.rereads(lost.streamState)).toBe(true)
   expect(stream.rereads(stream.rewind(lost.streamState))).toBe(false)
 })
+
+it('a log whose last page lies before its first one runs backwards, and no other one does', () => {
+  const at = (...sequences: number[]) => sequences.map(sequence => ({ ...answer('q1'), sequence }))
+  const pages = (...told: readonly (readonly number[])[]) =>
+    told.reduce<{ state: Json; isBackwards: boolean }>(
+      ({ state }, sequences, n) => {
+        const asked = n === 0 ? {} : { cursor: `n${n}` }
+        const next = n < told.length - 1 ? { nextId: `n${n + 1}` } : {}
+        const { streamState, isBackwards = false } = read(
+          { items: at(...sequences), ...asked, ...next },
+          state,
+        )
+        return { state: streamState, isBackwards }
+      },
+      { state: null, isBackwards: false },
+    ).isBackwards
+  expect([pages([9, 8], [7, 6], [5]), pages([9], [8])]).toEqual([true, true])
+  expect([pages([1, 2], [3, 4]), pages([3, 2, 1]), pages([1, 3], [4, 5], [2]), pages([1], [])]).toEqual(
+    Array.from({ length: 4 }, () => false),
+  )
+})

@@ -44,9 +44,9 @@ export function enter(room: Classroom, pupil: Pupil, now: number): void {
 
 /** Who perhaps leaves in the moment in which another enters, and is back a little later. */
 function leftFor(room: Classroom, entering: Pupil, now: number): readonly Pupil[] {
-  const { tradedPlace } = room.rules.quirks
+  const { crossing } = room.rules.quirks
   const other = studentsPresent(room).find(one => one !== entering)
-  if (!other || tradedPlace === 0 || !room.draw.chance(tradedPlace)) return []
+  if (!other || crossing === 0 || !room.draw.chance(crossing)) return []
   room.later(now + room.draw.wait(60_000), later => enter(room, other, later))
   return withdraw(room, [other], now)
 }

@@ -45,7 +45,7 @@ export interface CursorResult extends PageResult {
   readonly holdsBack: boolean
   /** Digest of what the page of a log told. */
   readonly digest: string | undefined
-  /** The page before it was told once more, under the nextId that it gave: the log is read from its beginning. */
+  /** The page before it was told once more, under the nextId that it gave, or the log runs backwards: it is read from its beginning. */
   readonly isRepeated: boolean
   /** Answers without data in a row, this one included. */
   readonly withoutData: number
@@ -53,8 +53,10 @@ export interface CursorResult extends PageResult {
   readonly isAskedAgain: boolean
 }
 
-/** A batch may be left without items by chance; so many in a row are not. */
+/** A batch may be left without items by chance; so many in a row are not, behind what was the end before */
 const EMPTY_PAGES_AT_THE_END = 5
+/** or where nobody knows yet how far the log goes. */
+const EMPTY_PAGES_ON_THE_WAY = 50
 
 /** An answer without data may mean that there is nothing, or be half of one: so many in a row are believed. */
 const BELIEVED_WITHOUT_DATA = 3
@@ -90,9 +92,10 @@ export function cursorTask(
       const again = isKnown && stream.kind === 'log' ? stream.again?.(streamState) : undefined
       const pageResult = again ?? stream.toRows(page, streamState)
       const rejects = [...pageResult.rejects, ...page.lacking]
-      const told = { ...pageResult, rejects, digest, isRepeated, withoutData, isAskedAgain: false }
+      const isAnew = isRepeated || pageResult.isBackwards === true
+      const told = { ...pageResult, rejects, digest, isRepeated: isAnew, withoutData, isAskedAgain: false }
       // Where in the log the page lies is not known: what follows it would be counted on from a place that is wrong.
-      const anew = isRepeated && stream.kind === 'log' && { streamState: stream.rewind(streamState) }
+      const anew = isAnew && stream.kind === 'log' && { streamState: stream.rewind(streamState) }
       const rows = answer?.unstored(pageResult.rows) ?? pageResult.rows
       return { ...told, ...anew, rows, holdsBack: holdsBack(pageResult) }
     },
@@ -245,7 +248,9 @@ function parse(
   const { cursor, purpose, asked } = place
   // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
   const empty = emptyUpTo(place, items)
-  const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty === EMPTY_PAGES_AT_THE_END
+  const isFromBeginning = cursor === null || asked.has(null)
+  const mostEmpty = isFromBeginning ? EMPTY_PAGES_ON_THE_WAY : EMPTY_PAGES_AT_THE_END
+  const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty >= mostEmpty
   const isCircle = cursor !== null && (nextId === cursor || asked.has(nextId ?? null))
   const looping = !isEnd && (isCircle || !nextId.isWellFormed())
   // Players are counted by their stream, and events of a feed by nobody.
@@ -273,7 +278,7 @@ function pageCommit(
     ...{ app: app.id, region: app.region, stream: stream.name, series, fence, room, rows, rejects },
     ...standAfter(place, page, pageResult),
     version: place.progress.version,
-    caughtUp: pageResult.follow === 'next' && isLast(page) && !pageResult.holdsBack,
+    caughtUp: pageResult.follow === 'next' && isLast(page) && !pageResult.holdsBack && !pageResult.isRepeated,
     source: stream.source,
     ...(isUndecided && { isUndecided }),
     ...(holes && !page.looping ? { holes } : {}),

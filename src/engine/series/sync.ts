@@ -157,10 +157,11 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     found.isShown = !found.undecided
     found.opened ||= result.pageResult.room.kind === 'incarnation' && result.pageResult.room.opens
     found.hints.push(...result.pageResult.hints)
-    const next = result.page.looping ? undefined : follow(place, result, progress)
+    const hasNoEnd = result.page.looping || result.pageResult.isRepeated
+    const next = hasNoEnd ? undefined : follow(place, result, progress)
     if (!next) {
       place.asked.clear()
-      if (result.page.looping) return { end: reportLoop(context), ...found }
+      if (hasNoEnd) return { end: reportLoop(context), ...found }
       return { end: result.pageResult.holdsBack ? 'more' : 'done', ...found }
     }
     place = next
@@ -246,10 +247,13 @@ function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Fail
   return stream.kind === 'log' && cursor !== null && isLimitViolation && !isGone(stream, failure)
 }
 
-/** Counts and says that a reading leads in a circle or has no end; answers how the sync ends. */
+/** Counts and says that a reading leads in a circle, backwards, or has no end; answers how the sync ends. */
 function reportLoop({ app, stream, meter, log }: PollContext): 'looped' {
   const labels = { app: app.id, stream: stream.name }
   meter.page(labels, 'looped')
-  log.error('nextId leads to no end; the reading stops here and is tried again later', labels)
+  log.error(
+    'nextId leads to no end, or to what came before; the reading stops here and is tried again later',
+    labels,
+  )
   return 'looped'
 }

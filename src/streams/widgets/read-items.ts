@@ -22,6 +22,8 @@ const WidgetFold = z.object({
   position: z.int().min(0),
   /** The quiz or poll last started: later summaries may name none. */
   question: z.string().nullable(),
+  /** Lowest place on the first page of the log. */
+  first: EventRecord.shape.sequence.nullable().default(null),
 })
 type WidgetFold = z.infer<typeof WidgetFold>
 
@@ -40,7 +42,7 @@ export const WidgetState = z.object({
 })
 export type WidgetState = z.infer<typeof WidgetState>
 
-export const beginning: WidgetFold = { position: 0, question: null }
+export const beginning: WidgetFold = { position: 0, question: null, first: null }
 
 /** One change of a quiz or poll. */
 export interface Change<T> {

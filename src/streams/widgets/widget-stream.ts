@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import { type Listing, widgetStates, withRegion } from '../../provider/classroom/index.ts'
 import type { Operation } from '../../provider/operation.ts'
-import { type Widget, type WidgetEventRow, widgetEvent } from '../../tables/classroom.ts'
+import { type Widget, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
 import { isLast, type Page, type ReadingSettings, type Reject } from '../page.ts'
 import { roomCadence } from '../parts/cadence.ts'
-import { highest, type Sequence } from '../parts/holes.ts'
+import { bySequence, highest } from '../parts/holes.ts'
 import { mergeRows } from '../parts/items.ts'
 import { nothingNew, readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
@@ -76,12 +76,17 @@ function rowsOfWidget<T>(
   const latest = latestBelieved(page)
   const context = { room: page.series, settings: page.settings, question: fold.question, latest }
   const reading = read(changes, context)
-  const seen = highest(streamState.seen, lastPosition(events))
+  const positions = events.map(({ position }) => position).toSorted(bySequence)
+  const [lowest = null, last = null] = [positions[0], positions.at(-1)]
+  const seen = highest(streamState.seen, last)
   const onwards = {
     position: fold.position + page.items.length,
     question: reading.question,
+    first: page.cursor === null ? lowest : fold.first,
   }
   const isEnd = isLast(page)
+  const isBackwards =
+    isEnd && page.cursor !== null && last !== null && fold.first !== null && last < fold.first
   const before = page.cursor === null ? null : fold
   return {
     rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
@@ -97,6 +102,7 @@ function rowsOfWidget<T>(
     follow: 'next',
     rejects: [...rejects, ...reading.rejects],
     hints: [],
+    ...(isBackwards && { isBackwards }),
     unfinished: false,
   }
 }
@@ -130,8 +136,4 @@ export function unnamed(of: string, { item }: Change<unknown>): Reject {
 export function overlay<T extends object>(older: T | undefined, newer: T): T {
   const said = Object.entries(newer).filter(([, value]) => value !== null)
   return older ? { ...older, ...Object.fromEntries(said) } : newer
-}
-
-function lastPosition(events: readonly WidgetEventRow[]): Sequence | null {
-  return events.reduce<Sequence | null>((last, { position }) => highest(last, position), null)
 }

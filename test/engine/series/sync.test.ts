@@ -211,6 +211,28 @@ describe('where a sync ends', () => {
     expect(store.commits.at(-1)).toMatchObject({ cursor: 'p8', caughtUp: true })
   })
 
+  it('but where a log is read for the first time fifty are', async () => {
+    const { go, asked, transport, store } = makeHarness()
+    const told = (nextId: string | null) =>
+      nextId === null ? [{ id: 1 }] : nextId === 'p45' ? [{ id: 2 }] : []
+    transport.answers = ({ nextId }) => ({ items: told(nextId), nextId: `p${asked().length}` })
+    expect(await go()).toMatchObject({ end: 'done', fresh: 2 })
+    expect(asked()).toHaveLength(46 + 50)
+    expect(store.commits.filter(({ caughtUp }) => caughtUp)).toHaveLength(1)
+  })
+
+  it('a log that runs backwards has none, and is read from its beginning each time', async () => {
+    const backwards = {
+      ...quiz,
+      toRows: page => ({ ...quiz.toRows(page, null), isBackwards: true }),
+    } as typeof quiz
+    const { go, asked, transport, store } = makeHarness(backwards)
+    transport.answers = () => ({ items: [{ id: 1 }] })
+    expect([(await go()).end, (await go()).end]).toEqual(['looped', 'looped'])
+    expect(asked()).toEqual([null, null])
+    expect(store.commits.at(-1)).toMatchObject({ cursor: null, caughtUp: false })
+  })
+
   it('a page with items that names itself, or an empty one that names an earlier one, is no end', async () => {
     const { go, transport, store } = makeHarness(roomLog, { cursor: 'b', certain: true })
     transport.answers = () => ({ items: [{ id: 1 }], nextId: 'b' })

@@ -99,7 +99,7 @@ export const feeds: readonly Plant[] = [
     group: 'classrooms',
     from: 'code',
     file: 'src/engine/series/cursor-task.ts',
-    find: 'isLast(page) && !pageResult.holdsBack,',
+    find: 'isLast(page) && !pageResult.holdsBack && !pageResult.isRepeated,',
     put: 'isLast(page),',
   },
   {

@@ -3,6 +3,7 @@ import { decoding } from './decoding.ts'
 import { feeds } from './feeds.ts'
 import { keeping } from './keeping.ts'
 import { limits } from './limits.ts'
+import { newcomers } from './newcomers.ts'
 import { ownership } from './ownership.ts'
 import type { Plant } from './plant.ts'
 import { players } from './players.ts'
@@ -26,4 +27,5 @@ export const plants: readonly Plant[] = [
   ...keeping,
   ...told,
   ...strangers,
+  ...newcomers,
 ]

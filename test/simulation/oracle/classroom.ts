@@ -62,10 +62,10 @@ export async function examineClassroom(examination: Examination): Promise<readon
       .get('room_event')!
       .rows.some(
         row =>
-          row['app_id'] === app &&
-          row['room_uuid'] === roomUuid &&
-          `${row['sequence']}` === `${sequence}` &&
-          `${row['cmd']} ${canonical(row['data'])}` === words,
+          row.app_id === app &&
+          row.room_uuid === roomUuid &&
+          `${row.sequence}` === `${sequence}` &&
+          `${row.cmd} ${canonical(row.data)}` === words,
       )
   }
   const isRead = (room: TrueRoom, stream: string, at: number) =>

@@ -106,7 +106,7 @@ export const analyticsLimits = {
       dataDelay: 6 * hour,
     },
     own: {
-      rates: perMinuteAndDay(10, 2_880),
+      rates: perMinuteAndDay(10, 24),
       availableData: 4 * day,
       timeFrame: 3 * day,
       dataDelay: 6 * hour,
