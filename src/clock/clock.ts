@@ -18,13 +18,23 @@ export interface Random {
   uuid(): string
 }
 
-/** What `work` comes to, or `late` where it takes longer than `ms`; it then goes on unheard. */
-export async function within<T, L>(clock: Clock, ms: number, work: Promise<T>, late: L): Promise<T | L> {
+/** What `work` comes to, or `late` where it takes longer than `ms`, or until `signal` aborts; it then goes on unheard. */
+export async function within<T, L>(
+  clock: Clock,
+  ms: number,
+  work: Promise<T>,
+  late: L,
+  signal?: AbortSignal,
+): Promise<T | L> {
   const enough = new AbortController()
+  const stop = () => enough.abort()
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) stop()
   try {
     return await Promise.race([work, clock.sleep(ms, enough.signal).then(() => late)])
   } finally {
-    enough.abort()
+    signal?.removeEventListener('abort', stop)
+    stop()
     work.catch(() => {})
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../clock/clock.ts'
+import { type Clock, type Random, within } from '../clock/clock.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
 import type { Family } from '../provider/operation.ts'
@@ -19,7 +19,6 @@ import {
   createWakeup,
   runOnSchedule,
   type Wakeup,
-  within,
 } from './waiting.ts'
 
 interface EngineContext extends Ports {
@@ -142,10 +141,12 @@ export class Engine {
     const { clock, log, store } = this.#context
     if (this.#isPrepared) return
     this.#isPrepared = true
-    await within(clock, PREPARE_DEADLINE_MS, store.prepare(), this.#stopping.signal).catch(error => {
-      if (!this.#stopping.signal.aborted)
-        log.warn('partitions could not be made ahead; the housekeeping tries again', { error })
-    })
+    const { signal } = this.#stopping
+    const error = await within(clock, PREPARE_DEADLINE_MS, store.prepare(), 'not in time', signal).catch(
+      (reason: unknown) => reason,
+    )
+    if (error !== undefined && !signal.aborted)
+      log.warn('partitions could not be made ahead; the housekeeping tries again', { error })
   }
 
   async #keepHouse(): Promise<void> {
@@ -183,8 +184,8 @@ export class Engine {
     if (shards.length === 0) return
     for (const shard of shards) this.#leaving.add(shard)
     const ending = [...this.#alive].filter(([, shard]) => shards.includes(shard)).map(([ended]) => ended)
-    void within(clock, settings.drainDeadline, Promise.all(ending))
-      .catch(() => log.warn('some pages of apps that move to another process are given up'))
+    void within(clock, settings.drainDeadline, Promise.all(ending), undefined)
+      .then(ended => ended ?? log.warn('some pages of apps that move to another process are given up'))
       .then(() => ownership.release(shards))
       // It is still ours, and is handed over when ownership was claimed the next time.
       .catch(() => {})
@@ -256,9 +257,11 @@ export class Engine {
   /** Renews what is held and takes what became free, until the engine stops. */
   async #own(): Promise<void> {
     const { settings, ownership, clock, random, log } = this.#context
-    for (let failures = 0; !this.#stopping.signal.aborted; ) {
+    const { signal } = this.#stopping
+    for (let failures = 0; !signal.aborted; ) {
       try {
-        const claim = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), this.#stopping.signal)
+        const claim = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), undefined, signal)
+        if (!claim) throw new StoreUnavailable(undefined, { timeout: 'query' })
         if (claim.fences.length > 0) await this.#prepare()
         this.#adopt(claim)
         failures = 0
@@ -266,7 +269,7 @@ export class Engine {
         this.#health.answered()
         if (wasDown) for (const { drained } of this.#running.values()) drained.wake()
       } catch (error) {
-        if (this.#stopping.signal.aborted) return
+        if (signal.aborted) return
         failures += 1
         const why = error instanceof StoreUnavailable ? error.fault : { error }
         log.error('ownership could not be renewed; trying again', why)
@@ -276,7 +279,7 @@ export class Engine {
       )
       // The next claim is what finds out whether the database is back: not at once, when it is said to be away.
       if (failures === 0 && this.#health.state() === 'down') {
-        await clock.sleep(this.#health.pause(random.next()), this.#stopping.signal)
+        await clock.sleep(this.#health.pause(random.next()), signal)
       }
     }
   }
@@ -284,9 +287,8 @@ export class Engine {
   async #shutDown(): Promise<void> {
     const { settings, ownership, clock, log } = this.#context
     for (const { controller } of this.#running.values()) controller.abort()
-    await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys())).catch(() =>
-      log.warn('some pages in hand were not finished in time and are given up'),
-    )
+    const ended = await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys()), undefined)
+    if (!ended) log.warn('some pages in hand were not finished in time and are given up')
     this.#running.clear()
     await ownership
       .release()

@@ -83,8 +83,8 @@ export const ownership: readonly Plant[] = [
     group: 'ownership',
     from: 'contract',
     file: 'src/engine/supervisor.ts',
-    find: 'await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys()))',
-    put: 'await within(clock, settings.drainDeadline, Promise.all([]))',
+    find: 'await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys()), undefined)',
+    put: 'await within(clock, settings.drainDeadline, Promise.all([]), undefined)',
   },
   {
     name: 'handed-over-in-the-middle-of-a-page',
@@ -92,8 +92,8 @@ export const ownership: readonly Plant[] = [
     group: 'ownership',
     from: 'contract',
     file: 'src/engine/supervisor.ts',
-    find: 'void within(clock, settings.drainDeadline, Promise.all(ending))',
-    put: 'void within(clock, settings.drainDeadline, Promise.all(ending.slice(0, 0)))',
+    find: 'void within(clock, settings.drainDeadline, Promise.all(ending), undefined)',
+    put: 'void within(clock, settings.drainDeadline, Promise.all(ending.slice(0, 0)), undefined)',
   },
   {
     name: 'surplus-is-drained-on',
