@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import type { Turns } from '../clock/turns.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import type { Purpose } from '../planning/shares.ts'
 import type { RequestLine } from '../provider/operation.ts'
@@ -9,7 +10,7 @@ import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
 import type { Answer, Arrived, CommitResult, Fence, Grant, Log, Meter, Store, Timing } from './ports.ts'
 import type { AppSettings, EngineSettings } from './settings.ts'
-import type { CommonMoments, Turns } from './waiting.ts'
+import type { CommonMoments } from './waiting.ts'
 
 /** What reading one page of any stream needs. */
 export interface PageContext {

@@ -1,4 +1,5 @@
 import { type Clock, type Random, within } from '../clock/clock.ts'
+import { createTurns } from '../clock/turns.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
 import type { Family } from '../provider/operation.ts'
@@ -15,7 +16,6 @@ import type { AppSettings, EngineSettings } from './settings.ts'
 import {
   type CommonMoments,
   createCommonMoments,
-  createTurns,
   createWakeup,
   runOnSchedule,
   type Wakeup,

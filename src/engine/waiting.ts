@@ -27,28 +27,6 @@ export function createWakeup(clock: Clock) {
   }
 }
 
-/** Lets so many pieces of work go on at one time; the others wait for their turn. */
-export type Turns = ReturnType<typeof createTurns>
-
-export function createTurns(most: number) {
-  const waiting: (() => void)[] = []
-  let under = 0
-  return {
-    run: async <T>(work: () => Promise<T>): Promise<T> => {
-      if (under >= most) await new Promise<void>(resolve => waiting.push(resolve))
-      else under += 1
-      try {
-        return await work()
-      } finally {
-        // Whoever waits takes the place over.
-        const next = waiting.shift()
-        if (next) next()
-        else under -= 1
-      }
-    },
-  }
-}
-
 /** How many go together at most: what they ask for at one moment nobody else gets. */
 const MOST_AT_A_MOMENT = 32
 

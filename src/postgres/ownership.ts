@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Clock } from '../clock/clock.ts'
+import { createTurns } from '../clock/turns.ts'
 import type { Claim, Fence, Ownership } from '../engine/ports.ts'
 import { fairShares } from '../planning/fair-shares.ts'
 import { type ConnectOptions, connectOnce } from './connect.ts'
@@ -68,14 +69,8 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
   const held = new Map<number, Turn>()
   /** What others should have, until it is given back. */
   const surplus = new Set<number>()
-  let last: Promise<unknown> = Promise.resolve()
-
   /** One thing at a time: what is taken and what is given back must not overtake each other. */
-  function inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const next = last.then(work, work)
-    last = next.catch(() => {})
-    return next
-  }
+  const inOrder = createTurns(1)
 
   function hold(turns: readonly Turn[]): void {
     for (const turn of turns) held.set(turn.shard, turn)
@@ -167,10 +162,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
         await giveBack([shard])
         return undefined
       }),
-    close: async () => {
-      await last
-      await session.close()
-    },
+    close: () => inOrder(session.close),
   }
 }
 

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { type Client, type ClientPorts, createClient } from '../../client/client.ts'
 import type { ClientApp, Deployed, Fences, Note, Question } from '../../client/ports.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
+import { createTurns } from '../../clock/turns.ts'
 import { noAccess, whyUnreachable } from '../../config/availability.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import { createQueue } from '../../engine/admission/queue.ts'
@@ -194,7 +195,7 @@ export class CommandFences implements Fences {
   #own: OwnershipSession | undefined
   #lent = 0
   /** Taking and giving back go one after the other. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #inOrder = createTurns(1)
 
   constructor(connection: ConnectOptions) {
     this.#connection = connection
@@ -215,10 +216,11 @@ export class CommandFences implements Fences {
   }
 
   async close(): Promise<void> {
-    await this.#last
-    await this.#own?.release().catch(() => {})
-    await this.#own?.close()
-    await this.#pool.end()
+    await this.#inOrder(async () => {
+      await this.#own?.release().catch(() => {})
+      await this.#own?.close()
+      await this.#pool.end()
+    })
   }
 
   async #fenceOf(shard: number): Promise<Fence | undefined> {
@@ -241,11 +243,5 @@ export class CommandFences implements Fences {
   async #giveBack(): Promise<void> {
     this.#lent -= 1
     if (this.#lent === 0) await this.#own?.release()
-  }
-
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(work, work)
-    this.#last = next.catch(() => {})
-    return next
   }
 }

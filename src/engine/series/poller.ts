@@ -238,7 +238,7 @@ export class Poller {
     const { app, clock, random, log, signal, health, beginnings } = this.#context
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        return await (beginnings ? beginnings.run(() => this.#begin()) : this.#begin())
+        return await (beginnings ? beginnings(() => this.#begin()) : this.#begin())
       } catch (error) {
         if (hasMet(this.#context, error))
           await clock.sleep(retryDelay(contentionBackoff, failures, random.next()), signal)
