@@ -9,6 +9,7 @@ import {
   type TakeResult,
 } from '../engine/ports.ts'
 import type { KnownStand } from '../planning/stands.ts'
+import { createBatches } from './batches.ts'
 import { query } from './connect.ts'
 import { encodeJson } from './encode.ts'
 import { bind, bindLate, statement, type Values } from './statement.ts'
@@ -88,9 +89,8 @@ interface Spent extends pg.QueryResultRow {
 
 /** The budget in the database: one for all processes, and still there after a kill. */
 export function createLedger(pool: pg.Pool): Ledger {
-  const takes = new Takes(pool)
   return {
-    take: debit => takes.add(debit),
+    take: createBatches(MOST_TOGETHER, TAKERS, (debits: readonly Debit[]) => takeAll(pool, debits)),
     settle: async ({ scope, group, n }, outcome, clockBounds) => {
       await query(pool, bind(settle, { scope, group, n, outcome, ...timeValues(clockBounds) }))
     },
@@ -124,81 +124,42 @@ const TAKERS = 2
 /** Debits of one statement at most: each takes the database some tenths of a millisecond. */
 const MOST_TOGETHER = 100
 
-interface Waiting {
-  readonly debit: Debit
-  readonly resolve: (result: TakeResult | Promise<TakeResult>) => void
-  readonly reject: (error: unknown) => void
+/** One that cannot be debited with the others is debited by itself, and holds up nobody. */
+async function takeAll(
+  pool: pg.Pool,
+  together: readonly Debit[],
+): Promise<readonly (TakeResult | Promise<TakeResult>)[]> {
+  const [first, second] = together
+  if (!second) return [await takeAlone(pool, first!)]
+  let debits: readonly Asked[] = []
+  const values = () => {
+    debits = together.map(takeValues)
+    return { debits: encodeJson(debits.map(({ values }) => values)) }
+  }
+  try {
+    const rows = await query<TakenTogether>(pool, bindLate(takeTogether, values))
+    const byPlace = new Map(rows.map(row => [row.place, row]))
+    return together.map((debit, place) => {
+      const taken = byPlace.get(place)
+      if (!taken || taken.verdict === 'busy') return takeAlone(pool, debit)
+      return takeResult(taken, debit, debits[place]!.clockBounds)
+    })
+  } catch (error) {
+    const isOfOne =
+      error instanceof RefusedRows || (error instanceof StoreUnavailable && inTheWay.has(error.code))
+    if (isOfOne) return together.map(debit => takeAlone(pool, debit))
+    throw error
+  }
 }
 
-/** Debits what waits at one time in one statement. Nobody waits for others to come. */
-class Takes {
-  readonly #pool: pg.Pool
-  #waiting: Waiting[] = []
-  #takers = 0
-
-  constructor(pool: pg.Pool) {
-    this.#pool = pool
+async function takeAlone(pool: pg.Pool, debit: Debit): Promise<TakeResult> {
+  let asked: Asked | undefined
+  const values = () => {
+    asked = takeValues(debit, 0)
+    return asked.values
   }
-
-  add(debit: Debit): Promise<TakeResult> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ debit, resolve, reject })
-      this.#take()
-    })
-  }
-
-  #take(): void {
-    while (this.#takers < TAKERS && this.#waiting.length > 0) {
-      const together = this.#waiting.slice(0, MOST_TOGETHER)
-      this.#waiting = this.#waiting.slice(MOST_TOGETHER)
-      this.#takers += 1
-      void this.#takeAll(together).finally(() => {
-        this.#takers -= 1
-        this.#take()
-      })
-    }
-  }
-
-  /** Settles every one of them. One that cannot be debited with the others is debited by itself, and holds up nobody. */
-  async #takeAll(together: readonly Waiting[]): Promise<void> {
-    const alone = ({ debit, resolve }: Waiting) => resolve(this.#takeAlone(debit))
-    if (together.length === 1) {
-      const [one] = together
-      await this.#takeAlone(one!.debit).then(one!.resolve, one!.reject)
-      return
-    }
-    let debits: readonly Asked[] = []
-    const values = () => {
-      debits = together.map(({ debit }, place) => takeValues(debit, place))
-      return { debits: encodeJson(debits.map(({ values }) => values)) }
-    }
-    try {
-      const rows = await query<TakenTogether>(this.#pool, bindLate(takeTogether, values))
-      const byPlace = new Map(rows.map(row => [row.place, row]))
-      for (const [place, one] of together.entries()) {
-        const taken = byPlace.get(place)
-        if (!taken || taken.verdict === 'busy') alone(one)
-        else one.resolve(takeResult(taken, one.debit, debits[place]!.clockBounds))
-      }
-    } catch (error) {
-      const isOfOne =
-        error instanceof RefusedRows || (error instanceof StoreUnavailable && inTheWay.has(error.code))
-      for (const one of together) {
-        if (isOfOne) alone(one)
-        else one.reject(error)
-      }
-    }
-  }
-
-  async #takeAlone(debit: Debit): Promise<TakeResult> {
-    let asked: Asked | undefined
-    const values = () => {
-      asked = takeValues(debit, 0)
-      return asked.values
-    }
-    const [taken] = await query<Taken>(this.#pool, bindLate(take, values))
-    return takeResult(taken!, debit, asked!.clockBounds)
-  }
+  const [taken] = await query<Taken>(pool, bindLate(take, values))
+  return takeResult(taken!, debit, asked!.clockBounds)
 }
 
 /** SQLSTATEs of a statement that another one stood in the way of: serialization failure, deadlock, lock not available. */

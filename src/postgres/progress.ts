@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Fence, OpenSeries, Progress, RoomLife, Store, WantedRoom } from '../engine/ports.ts'
 import { roomStreamsOf } from '../streams/stream.ts'
+import { createBatches } from './batches.ts'
 import type { CommitSettings } from './commit/commit.ts'
 import { query } from './connect.ts'
 import { decodeColumn, decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
@@ -127,54 +128,21 @@ const vouch = statement(
 /** Series that one statement reads at most. */
 const MOST_SERIES = 500
 
-interface Asked {
+interface AskedSeries {
   readonly app_id: string
   readonly stream: string
   readonly series: string
-  readonly resolve: (progress: Progress | undefined) => void
-  readonly reject: (error: unknown) => void
 }
 
-/** Reads progress. Nobody waits for others to ask: what is asked while a statement is under way goes with the next one. */
-class ProgressReads {
-  readonly #pool: pg.Pool
-  readonly #memory: string
-  #waiting: Asked[] = []
-  #isReading = false
-
-  constructor(pool: pg.Pool, memory: string) {
-    this.#pool = pool
-    this.#memory = memory
-  }
-
-  /** Undefined of a series that is not followed. Throws StoreUnavailable. */
-  read(app_id: string, stream: string, series: string): Promise<Progress | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ app_id, stream, series, resolve, reject })
-      void this.#readOn()
-    })
-  }
-
-  async #readOn(): Promise<void> {
-    if (this.#isReading) return
-    this.#isReading = true
-    while (this.#waiting.length > 0) {
-      const asked = this.#waiting.splice(0, MOST_SERIES)
-      try {
-        const found = await this.#found(asked)
-        for (const [n, { resolve }] of asked.entries()) resolve(found.get(n))
-      } catch (error) {
-        for (const { reject } of asked) reject(error)
-      }
-    }
-    this.#isReading = false
-  }
-
-  async #found(asked: readonly Asked[]): Promise<ReadonlyMap<number, Progress>> {
-    const series = encodeJson(asked.map(({ app_id, stream, series }, n) => ({ n, app_id, stream, series })))
-    const rows = await query<ProgressRow>(this.#pool, bind(read, { series, memory: this.#memory }))
-    return new Map(rows.map(row => [row.n, progressOf(row)]))
-  }
+async function readAll(
+  pool: pg.Pool,
+  memory: string,
+  asked: readonly AskedSeries[],
+): Promise<readonly (Progress | undefined)[]> {
+  const series = encodeJson(asked.map((each, n) => ({ n, ...each })))
+  const rows = await query<ProgressRow>(pool, bind(read, { series, memory }))
+  const found = new Map(rows.map(row => [row.n, progressOf(row)]))
+  return asked.map((_, n) => found.get(n))
 }
 
 interface ProgressRow extends LifeRow {
@@ -214,7 +182,9 @@ function lifeOf({ incarnation, state_sequence, ended_at }: LifeRow): RoomLife | 
 /** What is known of series that follow a cursor, and of the apps that they are of. */
 export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
   const memory = `${settings.roomMemory} milliseconds`
-  const reads = new ProgressReads(pool, memory)
+  const readProgress = createBatches(MOST_SERIES, 1, (asked: readonly AskedSeries[]) =>
+    readAll(pool, memory, asked),
+  )
   const followAll = async (
     fence: Fence,
     app: string,
@@ -224,7 +194,7 @@ export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
     await query(pool, bind(follow, { ...fence, app, streams, rooms: series.map(encodeText) }))
   }
   return {
-    progress: (app, stream, series) => reads.read(app, stream, series),
+    progress: (app_id, stream, series) => readProgress({ app_id, stream, series }),
     openSeries: async (app, stream) => {
       const rows = await query<OpenRow>(pool, bind(list, { app, stream }))
       return rows.map(row => ({

@@ -70,12 +70,12 @@ export const together: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/postgres/ledger.ts',
-    find: `        if (!taken || taken.verdict === 'busy') alone(one)
-        else`,
-    put: `        if (!taken) alone(one)
-        else if (taken.verdict === 'busy')
-          one.resolve(takeResult({ ...taken, verdict: 'granted', n: '0', wait_ms: 0, now_ms: 0, ahead_ms: 0 }, one.debit, debits[place]!.clockBounds))
-        else`,
+    find: `      if (!taken || taken.verdict === 'busy') return takeAlone(pool, debit)
+`,
+    put: `      if (!taken) return takeAlone(pool, debit)
+      if (taken.verdict === 'busy')
+        return takeResult({ ...taken, verdict: 'granted', n: '0', wait_ms: 0, now_ms: 0, ahead_ms: 0 }, debit, debits[place]!.clockBounds)
+`,
   },
   {
     name: 'empty-answers-of-one-app',
@@ -126,8 +126,8 @@ export const together: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/progress.ts',
-    find: 'for (const [n, { resolve }] of asked.entries()) resolve(found.get(n))',
-    put: 'for (const [n, { resolve }] of asked.entries()) resolve(found.get(asked.length - 1 - n))',
+    find: 'return asked.map((_, n) => found.get(n))',
+    put: 'return asked.map((_, n) => found.get(asked.length - 1 - n))',
   },
   {
     name: 'progress-of-the-first-alone',
@@ -135,8 +135,8 @@ export const together: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/progress.ts',
-    find: 'for (const [n, { resolve }] of asked.entries()) resolve(found.get(n))',
-    put: 'for (const [n, { resolve }] of asked.entries()) resolve(n === 0 ? found.get(n) : undefined)',
+    find: 'return asked.map((_, n) => found.get(n))',
+    put: 'return asked.map((_, n) => (n === 0 ? found.get(n) : undefined))',
   },
   {
     name: 'idle-feed-stays-idle',
