@@ -31,6 +31,12 @@ export function strictest(rates: readonly Rate[]): readonly Rate[] {
     return { requests, window }
   })
 }
+
+/** Seconds from one request to the next at a pace that all rates allow for good; 0 where there are none. */
+export function spacingOf(rates: readonly Rate[]): number {
+  return Math.max(0, ...rates.map(({ window, requests }) => window / requests))
+}
+
 /** What a pricing plan allows of one limit group. */
 export interface PlanLimits extends RangeLimits {
   readonly rates: readonly Rate[]

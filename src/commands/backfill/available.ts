@@ -3,6 +3,7 @@ import { FIRST_LEAD } from '../../engine/ranges/window-following.ts'
 import { LOOK_EVERY_MS } from '../../engine/ranges/window-source.ts'
 import { floorTo, type Range } from '../../planning/ranges.ts'
 import type { RangeLimits } from '../../planning/windows.ts'
+import { spacingOf } from '../../provider/limits.ts'
 import { appSettings } from '../app-settings.ts'
 import { analyticsScope } from '../wiring/counters.ts'
 
@@ -60,8 +61,7 @@ export function leadOf(config: Config, app: AppConfig, group: string): number {
   const sharing = config.apps.filter(each => analyticsScope(config, each) === scope)
   const series = sharing.reduce((sum, each) => sum + seriesIn(config, each, group), 0)
   const { rates } = appSettings(config, app).limits[group]!
-  const spacing = Math.max(0, ...rates.map(({ window, requests }) => window / requests))
-  return Math.ceil(LOOK_EVERY_MS / 1_000 + FIRST_LEAD + Math.max(1, series) * spacing)
+  return Math.ceil(LOOK_EVERY_MS / 1_000 + FIRST_LEAD + Math.max(1, series) * spacingOf(rates))
 }
 
 function seriesIn(config: Config, app: AppConfig, group: string): number {

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../../clock/clock.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
+import { spacingOf } from '../../provider/limits.ts'
 import { called, type RequestLine } from '../../provider/operation.ts'
 import type { Arrived, Debits, Fence, Grant, Meter, Reply, Settlement, Transport } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
@@ -200,7 +201,7 @@ export class Admission {
   /** Spaces requests of a group that nobody counts but us. Waits for a slot and answers how long it is, ms. */
   async #pace(group: Group, { limit }: Attempt, { signal }: Waiting): Promise<number> {
     const { clock } = this.#ports
-    const spacing = Math.max(0, ...limit.rates.map(rate => (rate.window * 1_000) / rate.requests))
+    const spacing = spacingOf(limit.rates) * 1_000
     const slot = Math.max(group.nextSlot, clock.monotonic())
     group.nextSlot = slot + spacing
     await clock.sleep(slot - clock.monotonic(), signal)

@@ -11,6 +11,7 @@ import {
 } from '../../planning/pacing.ts'
 import { type Purpose, purposes } from '../../planning/shares.ts'
 import { isTurnOf, standOf } from '../../planning/stands.ts'
+import { spacingOf } from '../../provider/limits.ts'
 import type { Ledger, Meter } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
 
@@ -57,6 +58,9 @@ const BEGUN_MS = 60_000
 /** Windows shorter than this, seconds, are the ledger's business alone. */
 const SHORTEST_PACED = 3_600
 
+/** Windows longer than this, seconds, say nothing of how fast requests may follow each other for a while. */
+const LONGEST_FAST = 60
+
 const noWaits = waitsOf(() => 0)
 const othersFirst = waitsOf(() => GRACE_MS)
 
@@ -81,7 +85,7 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
     /** `series`: how many questions one round of the group has for this app. */
     of: (app: string, group: string, { scope, rates }: GroupLimit, series: number): Pacer => {
       const longest = rates.toSorted((a, b) => b.window - a.window)[0]
-      const fastest = slowestSpacing(rates)
+      const fastest = spacingOf(rates.filter(({ window }) => window <= LONGEST_FAST))
       if (!longest || longest.window < SHORTEST_PACED) {
         const round = () => series * fastest
         return {
@@ -185,12 +189,4 @@ function leftBy(others: readonly number[], all: number): number {
 
 function waitsOf(wait: (purpose: Purpose) => number): Readonly<Record<Purpose, number>> {
   return Object.fromEntries(purposes.map(purpose => [purpose, wait(purpose)])) as Record<Purpose, number>
-}
-
-/** Seconds from one request to the next at the fastest that lasts longer than a moment. */
-function slowestSpacing(rates: GroupLimit['rates']): number {
-  return Math.max(
-    0,
-    ...rates.filter(({ window }) => window <= 60).map(({ window, requests }) => window / requests),
-  )
 }

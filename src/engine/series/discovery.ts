@@ -1,4 +1,5 @@
 import { quietSince } from '../../planning/cadence.ts'
+import { spacingOf } from '../../provider/limits.ts'
 import type { OpenSeries } from '../ports/store.ts'
 import type { PollerContext, Rooms } from './rooms.ts'
 
@@ -76,7 +77,7 @@ export class Discovery {
       .filter(({ scope }) => scope === 'room')
       .map(({ operation }) => operation.limitGroup)
     const rates = groups.flatMap(group => app.limits[group]?.rates ?? [])
-    return Math.max(0, ...rates.map(({ window, requests }) => (window * 1_000) / requests))
+    return spacingOf(rates) * 1_000
   }
 
   /** Remembers a room as the store has it. */

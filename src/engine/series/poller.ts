@@ -1,5 +1,6 @@
 import { retryDelay } from '../../planning/retry.ts'
 import type { Purpose } from '../../planning/shares.ts'
+import { spacingOf } from '../../provider/limits.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
 import { contentionBackoff, faultBackoff } from '../admission/retry-rules.ts'
@@ -318,8 +319,7 @@ export class Poller {
     const schedule = this.#schedules.get(stream)
     if (schedule?.stream.scope !== 'app') return
     const rates = app.limits[schedule.stream.operation.limitGroup]?.rates ?? []
-    const pace = Math.max(0, ...rates.map(({ window, requests }) => (window * 1_000) / requests))
-    schedule.scheduleDebounced('', pace / SHARE_FOR_WISHES)
+    schedule.scheduleDebounced('', (spacingOf(rates) * 1_000) / SHARE_FOR_WISHES)
     this.#wakeup.notify()
   }
 }
