@@ -4,7 +4,7 @@ import { redactBytes } from '../provider/redaction.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
 import { contentionBackoff, retryRules, seriesPause } from './admission/retry-rules.ts'
 import type { AppContext, PageContext } from './context.ts'
-import { StoreUnavailable, type StreamLabels } from './ports.ts'
+import { type DeadLetter, StoreUnavailable, type StreamLabels } from './ports.ts'
 
 /** Syncs that stood in each other's way are tried again within this many ms. */
 export const SOON_MS = 1_000
@@ -59,7 +59,7 @@ export interface Reported extends Pick<PageContext, 'app' | 'store' | 'meter' | 
 
 /** Counts a failure, says it, and keeps the bytes of a page that could not be used. */
 export async function reportFailure(context: Reported, failure: Failure): Promise<void> {
-  const { app, stream, series, store, meter, log } = context
+  const { app, stream, series, meter, log } = context
   const labels = { app: app.id, stream: stream.name }
   if (isGone(stream, failure)) {
     meter.page(labels, 'gone')
@@ -76,6 +76,15 @@ export async function reportFailure(context: Reported, failure: Failure): Promis
   // What a player plays may have a password or a token in its address.
   const where = stream.operation.family === 'players' ? 'in addresses too' : 'by name'
   const kept = redactBytes(body, where)
-  const letter = { ...labels, series, reason: kind, detail: text, body: kept, alike } as const
-  if ((await store.deadLetter(letter)) === 'new') meter.deadLetters(labels, kind, 1)
+  await keepLetter(context, { ...labels, series, reason: kind, detail: text, body: kept, alike })
+}
+
+/** Answers whether it is new; then it is counted. */
+export async function keepLetter(
+  { store, meter }: Pick<PageContext, 'store' | 'meter'>,
+  letter: DeadLetter,
+): Promise<boolean> {
+  const isNew = (await store.deadLetter(letter)) === 'new'
+  if (isNew) meter.deadLetters({ app: letter.app, stream: letter.stream }, letter.reason, 1)
+  return isNew
 }

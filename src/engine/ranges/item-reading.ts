@@ -5,7 +5,7 @@ import type { Substream } from '../../streams/stream.ts'
 import { LARGE_ANSWER } from '../admission/load.ts'
 import { mayBeOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import type { PageContext, Task } from '../context.ts'
-import { reportFailure } from '../failures.ts'
+import { keepLetter, reportFailure } from '../failures.ts'
 import { poll } from '../poll-page.ts'
 import {
   type Grant,
@@ -128,18 +128,11 @@ export class ItemReader {
   /** Nobody has the answer, so the question stands for it. */
   async #keepQuestion(item: OpenItem): Promise<void> {
     const { stream } = this.#source
-    const { app, store, meter } = this.#context
+    const { app } = this.#context
     const { target } = requestLine(stream.operation, stream.request(app.id, item, item.page))
     const detail = 'a process ended while it read the answer to this question'
-    const letter = {
-      ...this.#labels,
-      series: item.key,
-      reason: 'too_large',
-      detail,
-      body: Buffer.from(target),
-    } as const
-    if ((await store.deadLetter({ ...letter, alike: 'by body' })) === 'new')
-      meter.deadLetters(this.#labels, 'too_large', 1)
+    const letter = { ...this.#labels, series: item.key, reason: 'too_large', detail } as const
+    await keepLetter(this.#context, { ...letter, body: Buffer.from(target), alike: 'by body' })
   }
 
   async #afterFailure(item: OpenItem, failure: Failure): Promise<void> {

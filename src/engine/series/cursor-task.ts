@@ -5,6 +5,7 @@ import { incarnationOf } from '../../streams/parts/stream-state.ts'
 import type { CursorStream } from '../../streams/stream.ts'
 import type { Json } from '../../tables/json.ts'
 import type { PageContext, Task } from '../context.ts'
+import { keepLetter } from '../failures.ts'
 import type { Answer, Grant, PageCommit, Progress, Timing } from '../ports.ts'
 import type { Heard } from './feed.ts'
 
@@ -128,13 +129,12 @@ export function unaskable(context: PollContext): string | undefined {
 }
 
 /** Keeps the name that cannot be sent, once. */
-export async function reportUnaskable({ app, stream, series, ...ports }: PollContext, why: string) {
-  const { store, meter, log } = ports
+export async function reportUnaskable(context: PollContext, why: string): Promise<void> {
+  const { app, stream, series, log } = context
   const labels = { app: app.id, stream: stream.name }
   const body = new TextEncoder().encode(JSON.stringify(series))
   const letter = { ...labels, series, reason: 'bad_request', detail: why, body, alike: 'by body' } as const
-  if ((await store.deadLetter(letter)) !== 'new') return
-  meter.deadLetters(labels, letter.reason, 1)
+  if (!(await keepLetter(context, letter))) return
   log.error('a room cannot be asked about; what the feed tells of it is stored', { ...labels, reason: why })
 }
 
