@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { isOfUsers, type Stream } from '../streams/stream.ts'
 import type { Json } from '../tables/json.ts'
-import { query } from './connect.ts'
+import { inTransaction, query } from './connect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
-import { sqlState, storeError } from './errors.ts'
+import { sqlState } from './errors.ts'
 import { type Holding, holdings, type Kinds, type Values } from './holdings.ts'
 import { type Identity, type Keeping, Mask, markOf, shortest } from './mask.ts'
 import { forgottenOf } from './masks.ts'
@@ -145,12 +145,10 @@ export class Forgetting {
     how: 'look' | 'write',
     places: readonly Place[],
   ): Promise<{ readonly there: number; readonly changed: number }> {
-    const client = await this.#pool.connect().catch(error => Promise.reject(storeError(error)))
     const names = Object.keys(columns)
     const list = names.map(name => (columns[name] === 'jsonb' ? `t.${name}::text` : `t.${name}`)).join(', ')
-    let [there, changed] = [0, 0]
-    try {
-      await client.query('begin')
+    return await inTransaction(this.#pool, {}, async client => {
+      let [there, changed] = [0, 0]
       for (const part of new Set(places.map(({ part }) => part))) {
         const those = places.filter(each => each.part === part).map(({ place }) => place)
         const { rows } = await client.query<Record<string, unknown>>(
@@ -170,14 +168,8 @@ export class Forgetting {
           if (how === 'write') await change(client, part, String(place), changes, columns)
         }
       }
-      await client.query('commit')
       return { there, changed }
-    } catch (error) {
-      await client.query('rollback').catch(() => {})
-      throw storeError(error)
-    } finally {
-      client.release()
-    }
+    })
   }
 
   #query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<readonly Row[]> {
