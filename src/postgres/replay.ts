@@ -13,7 +13,7 @@ import {
   countRooms,
   mendRoom,
   nextIncarnation,
-  nextStatements,
+  nextStatement,
   type RoomColumn,
   readRoom,
   type StoredRoom,
@@ -65,7 +65,8 @@ type Mended =
 /** A session that rebuilds derived rows beside the stored ones. All methods throw StoreUnavailable and RefusedRows. */
 export interface Replay {
   readonly rooms: (apps: readonly string[]) => Promise<number>
-  readonly next: (after: Incarnation, within: 'app' | 'room') => Promise<Incarnation | undefined>
+  /** The incarnation after another one, of any room of its app. */
+  readonly next: (after: Incarnation) => Promise<Incarnation | undefined>
   /** Reads, rebuilds and compares one incarnation as it was at one moment, whatever is written meanwhile. */
   readonly compare: (place: Incarnation, rebuild: Rebuild) => Promise<Comparison>
   /** Makes the stored rows of an incarnation what was rebuilt last, in one transaction. */
@@ -95,7 +96,7 @@ const busyCodes: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '5
 export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promise<Replay> {
   const { clock, limits = usualLimits } = settings
   const { logs, tables } = rebuildable(settings.streams)
-  const statements = { compare: compareRows(tables), next: nextStatements(tables) }
+  const statements = { compare: compareRows(tables), next: nextStatement(tables) }
   const client = await pool.connect().catch(error => Promise.reject(storeError(error)))
   // A connection that breaks is noticed by whoever asks next; without a listener it would end the process.
   client.on('error', () => {})
@@ -158,7 +159,7 @@ export async function openReplay(pool: pg.Pool, settings: ReplaySettings): Promi
 
   return {
     rooms: apps => countRooms(ask, apps),
-    next: (after, within) => nextIncarnation(ask, statements.next[within], after),
+    next: after => nextIncarnation(ask, statements.next, after),
     compare,
     mend: async (place, found) => {
       try {

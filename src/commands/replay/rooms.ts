@@ -64,8 +64,8 @@ export async function replayRooms(replay: Replay, options: LoopOptions): Promise
   let busy: Incarnation[] = []
   for (const app of apps) {
     const first = { app, ...beforeAll, ...(room !== undefined && { room }) }
-    const next = (after: Incarnation) => replay.next(after, room === undefined ? 'app' : 'room')
-    for (let place = await next(first); place; place = await next(place)) {
+    for (let place = await replay.next(first); place; place = await replay.next(place)) {
+      if (room !== undefined && place.room !== room) break
       if (!(await replayRoom(place))) busy.push(place)
       rooms += 1
       onProgress(rooms)

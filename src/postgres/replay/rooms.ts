@@ -14,37 +14,25 @@ export interface StoredRoom {
 }
 export type RoomColumn = keyof StoredRoom
 
-/** Whatever is kept under it: also what is there without a room or without anything raw. */
-function nextStatement(name: string, tables: readonly Table[], condition: string) {
+/**
+ * Finds the incarnation after another one, of any room of its app, by whatever is kept under it: also what is there without a
+ * room or without anything raw. `tables` are those rebuilt.
+ */
+export function nextStatement(tables: readonly Table[]): Statement {
   // Of a room that retention has emptied nothing is left to compare.
   const isFull = (table: Table) =>
     table === room ? 'and (t.emptied_at is null or t.verified_at > t.emptied_at)' : ''
   const each = [room, roomEvent, widgetEvent, ...tables].map(
-    table => `(select t.room_uuid, t.incarnation from ${table.name} t where t.app_id = :app and ${condition} ${isFull(table)}
+    table => `(select t.room_uuid, t.incarnation from ${table.name} t
+      where t.app_id = :app and (t.room_uuid, t.incarnation) > (:room::text, :incarnation::int) ${isFull(table)}
       order by t.room_uuid, t.incarnation limit 1)`,
   )
-  return statement(name, `select * from (${each.join(' union all ')}) n order by 1, 2 limit 1`)
-}
-
-/** Finds the incarnation after another one, of any room of an app or of the same room; `tables` are those rebuilt. */
-export function nextStatements(tables: readonly Table[]): Readonly<Record<'app' | 'room', Statement>> {
-  return {
-    app: nextStatement(
-      'replay_next',
-      tables,
-      '(t.room_uuid, t.incarnation) > (:room::text, :incarnation::int)',
-    ),
-    room: nextStatement(
-      'replay_next_of_room',
-      tables,
-      't.room_uuid = :room and t.incarnation > :incarnation::int',
-    ),
-  }
+  return statement('replay_next', `select * from (${each.join(' union all ')}) n order by 1, 2 limit 1`)
 }
 
 export const beforeAll = { room: '', incarnation: 0 } as const
 
-/** The incarnation that such a statement finds. */
+/** The incarnation that the statement finds. */
 export async function nextIncarnation(
   ask: Ask,
   next: Statement,
