@@ -101,7 +101,7 @@ export class PrometheusMeter implements Meter {
 
   constructor(options: MeterOptions) {
     const { clock, storeGauges, databaseAnswers } = options
-    const reasons = [...failureKinds, 'looping_next_id', ...options.rejectReasons]
+    const reasons = [...failureKinds, ...options.rejectReasons]
     this.#options = options
     this.#fleet = new FleetGauges(clock, this.#metrics)
     this.#outages = new Outages(clock)

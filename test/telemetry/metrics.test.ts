@@ -95,7 +95,6 @@ describe('the metrics', () => {
       'penstock_refusals_total{operation="roomEvents",kind="unauthorized"} 0',
       'penstock_divergences_total{stream="app-events"} 0',
       'penstock_dead_letters_total{stream="room-events",reason="malformed"} 0',
-      'penstock_dead_letters_total{stream="room-events",reason="looping_next_id"} 0',
       'penstock_dead_letters_total{stream="room-events",reason="missing_key"} 0',
       'penstock_pages_total{stream="room-events",outcome="looped"} 0',
       'penstock_gaps{stream="room-events",state="lost"} 0',
