@@ -15,7 +15,7 @@ import { type EventPlace, readEvents } from './events/read-events.ts'
 import type { Hint, Page, PageResult, ToldState } from './page.ts'
 import { feedCadence } from './parts/cadence.ts'
 import { bySequence, walkOn } from './parts/holes.ts'
-import { canonicalJson } from './parts/items.ts'
+import { canonicalJson, digestOf } from './parts/items.ts'
 import { latestBelieved, notAfter } from './parts/values.ts'
 import type { FeedStream, StreamName } from './stream.ts'
 
@@ -58,7 +58,7 @@ function toRows(page: Page): PageResult {
       const changes = changesByRoom.get(name) ?? []
       return hintOf(events, jumps ? 'hole' : 'news', toldState(rooms.get(name), changes, lastOf(events)))
     }),
-    told: [...places.map(({ room_uuid, sequence }) => `${sequence} ${room_uuid}`), ...placeless.map(nameOf)],
+    told: [...places.map(nameOfPlaced), ...placeless.map(nameOf)],
     unfinished: false,
   }
 }
@@ -75,6 +75,12 @@ function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: T
   const streams: readonly StreamName[] = ['room-events', ...announcedBy(events)]
   const hint = { room: events[0]!.event.room_uuid, change, at: lastOf(events), streams }
   return state ? { ...hint, state } : hint
+}
+
+/** A roomUuid may be used again: another event stands at that place then, in other words. */
+function nameOfPlaced(place: EventPlace | RoomEvent): string {
+  const words = 'data' in place ? digestOf([place.cmd, place.data]) : undefined
+  return [place.sequence, place.room_uuid, words].join(' ')
 }
 
 /** Of a record that tells no place. */

@@ -51,7 +51,7 @@ function draw(random: Random, many: number): number {
 }
 
 /** Exceptions by which the world's faults reach the daemon; any other is a fault of the program. */
-const expected: ReadonlySet<string> = new Set(['StoreUnavailable', 'TimedOut'])
+const expected: ReadonlySet<string> = new Set(['StoreUnavailable'])
 
 function listen({ name }: Process, accuse: (sentence: string) => void): FlushableLog {
   const silent = () => {}

@@ -21,3 +21,8 @@ it.each([
   expect(toldOf(item, { ...placed, sequence: 4, cmd: 1, data: { state: 2 } })).toHaveLength(2)
   expect(toldOf(item)).toEqual(toldOf(item))
 })
+
+it('an event of another room of that name, which stands at the same place, is told as another thing', () => {
+  const said = (message: string) => ({ ...placed, cmd: 3, data: { message } })
+  expect(toldOf(said('hello'))).not.toEqual(toldOf(said('good morning')))
+})

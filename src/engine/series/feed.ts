@@ -140,8 +140,10 @@ export function createHeard() {
         patience = largest === 1 ? KNOWN_ONES : 0
         return true
       }
-      patience = told.length === 0 ? 0 : Math.max(0, patience - 1)
-      return patience > 0
+      // Behind an answer without events one that is known is a beginning: of a room that is used again, say.
+      if (told.length === 0) patience = largest === 1 ? KNOWN_ONES : 0
+      else patience = Math.max(0, patience - 1)
+      return told.length > 0 && patience > 0
     },
   }
 }

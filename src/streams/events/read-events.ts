@@ -18,7 +18,7 @@ export interface EventPage {
   /** Of one room in the order of their sequences, of several in that of the page; a room and sequence occurs once. */
   readonly events: readonly RoomEvent[]
   /** Of every record whose place is known, those that were set aside included: these are not missing. */
-  readonly places: readonly EventPlace[]
+  readonly places: readonly (EventPlace | RoomEvent)[]
   /** The records that have none. */
   readonly placeless: readonly Json[]
   readonly rejects: readonly Reject[]
@@ -51,7 +51,7 @@ const columnsButVersion = new Set([...columns].filter(column => column !== 'vers
  */
 export function readEvents(items: readonly unknown[], room?: string): EventPage {
   const events = new Map<string, RoomEvent>()
-  const places: EventPlace[] = []
+  const places: (EventPlace | RoomEvent)[] = []
   const placeless: Json[] = []
   const rejects: Reject[] = []
   for (const raw of items) {

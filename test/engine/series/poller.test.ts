@@ -72,6 +72,15 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it('a feed of single events of which one is told as one was before is asked on: its room may be used again', async () => {
+    const { clock, transport, store, stop } = startApp([], [feed])
+    const waiting = [[1], [], [], [1], [2], [3], []].map(ids => ({ items: ids.map(id => ({ id })) }))
+    transport.answers = () => waiting.shift() ?? { items: [] }
+    await clock.advance(21 * second)
+    expect([...store.stored].sort()).toEqual(['app-events  1', 'app-events  2', 'app-events  3'])
+    await stop()
+  })
+
   it.each([
     // Behind a single event that is told twice another may wait: two are asked for beyond the first known one, once.
     ['one event again and again', () => [{ id: 1 }], 9],
