@@ -88,7 +88,7 @@ export const classrooms: readonly Plant[] = [
     says: 'what a log tells after all stays absent in the ledger of gaps',
     group: 'classrooms',
     from: 'contract',
-    file: 'src/postgres/commit/events.ts',
+    file: 'src/postgres/commit/settled-by-log.ts',
     find: "and g.unit = 'sequence' and g.state in ('open', 'lost', 'absent') and exists (select from moved)",
     put: "and g.unit = 'sequence' and g.state in ('open', 'lost') and exists (select from moved)",
   },

@@ -166,7 +166,7 @@ export const progress: readonly Plant[] = [
     says: 'holes of a log are repaired by every page, not by a complete reading alone',
     group: 'progress',
     from: 'code',
-    file: 'src/postgres/commit/events.ts',
+    file: 'src/postgres/commit/settled-by-log.ts',
     find: `and (g.incarnation = :incarnation::int and :complete::boolean`,
     put: `and (g.incarnation = :incarnation::int`,
   },
