@@ -48,12 +48,15 @@ export function standOf(
 }
 
 /**
- * Whether no other that is waited for has the better claim. Of those that wait, it is the turn of the one whose series had
- * least, so that all series are asked as often. Whoever is about to lose something goes first, and of several the app that had
- * least, so that one which asks for too much takes nothing from those that do not.
+ * Whether an app may ask now, given how many requests may be sent now by anyone. Where there is one for each that waits, it
+ * may: what it had more is made up for when there is less. Else it may when no other that is waited for has the better claim.
+ * Of those that wait, it is the turn of the one whose series had least, so that all series are asked as often. Whoever is
+ * about to lose something goes first, and of several the app that had least, so that one which asks for too much takes
+ * nothing from those that do not.
  */
-export function isTurnOf(own: Stand, known: readonly KnownStand[]): boolean {
-  return !known.some(other => other.isAwaited && other.app !== own.app && isBefore(other, own))
+export function isTurnOf(own: Stand, known: readonly KnownStand[], ready: number): boolean {
+  const others = known.filter(({ app, isAwaited }) => isAwaited && app !== own.app)
+  return others.length + 1 <= ready || !others.some(other => isBefore(other, own))
 }
 
 function isBefore(one: Stand, other: Stand): boolean {

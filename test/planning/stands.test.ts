@@ -48,12 +48,17 @@ describe('a turn', () => {
     ['of who would lose something', stand('a', 3, { isUrgent: true }), [stand('b', 2)], true],
     ['not of who loses nothing', stand('a', 2), [stand('b', 3, { isUrgent: true })], false],
   ] as const)('is %s', (_, own, known, is) => {
-    expect(isTurnOf(own, known)).toBe(is)
+    expect(isTurnOf(own, known, 1)).toBe(is)
   })
 
   it('is of the app that had least, where several would lose something', () => {
     const few = stand('few', 9, { asApp: 9, isUrgent: true })
     const many = stand('many', 2, { asApp: 20, isUrgent: true })
-    expect([isTurnOf(few, [few, many]), isTurnOf(many, [few, many])]).toEqual([true, false])
+    expect([isTurnOf(few, [few, many], 1), isTurnOf(many, [few, many], 1)]).toEqual([true, false])
+  })
+
+  it('is of everyone while there is a request for each that waits', () => {
+    const known = [stand('b', 2), stand('c', 2, { isUrgent: true }), stand('d', 1, { isAwaited: false })]
+    expect([2.9, 3].map(ready => isTurnOf(stand('a', 3), known, ready))).toEqual([false, true])
   })
 })

@@ -149,7 +149,7 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
           const own = standOf(app, { times, series, isUrgent }, stands)
           await ledger.stand(scope, group, own, soonest + GRACE_MS)
           had.set(app, (had.get(app) ?? 0) - times)
-          return soonest > 0 || isTurnOf(own, stands) ? waits : othersFirst
+          return soonest > 0 || isTurnOf(own, stands, pace.common) ? waits : othersFirst
         },
         share: own => {
           if (own !== undefined) wanted.set(app, own)

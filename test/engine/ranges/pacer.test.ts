@@ -151,6 +151,28 @@ describe('the pace of a budget', () => {
     expect(order.map(({ n }) => n).join('')).not.toMatch(/0000|1111/)
   })
 
+  it('keeps no app waiting for the turn of another while there is enough for both', async () => {
+    const { ports, limit, ledger, clock } = makeHarness()
+    const large = { ...limit, rates: [perDay(10_000)] }
+    const pacers = createPacers(ports)
+    const apps = ['a1', 'a2'].map(id => ({ pacer: pacers.of(id, 'realtime', large, 7), sent: 0, due: 0 }))
+    const [begin, each] = [clock.monotonic(), 100]
+    while (apps.some(({ sent }) => sent < each)) {
+      for (const app of apps) {
+        if (app.sent === each || app.due > clock.monotonic()) continue
+        const { backfill } = await app.pacer.waits(['backfill'])
+        app.due = clock.monotonic() + Math.max(backfill, 100)
+        if (backfill > 0) continue
+        app.pacer.began()
+        app.sent += 1
+        const total = ledger.state.total + 1
+        ledger.state = { ...ledger.state, used: total, freesIn: 24 * hour, total, sinceLast: 0 }
+      }
+      await clock.advance(100)
+    }
+    expect(clock.monotonic() - begin).toBeLessThan(minute)
+  })
+
   it('has one request spent by whoever begins it, before the ledger has heard of it', async () => {
     const { pacer, ledger } = await withOneToSpend()
     pacer.began()
