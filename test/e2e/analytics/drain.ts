@@ -15,6 +15,7 @@ const patience = 300_000
 
 export interface Outcome {
   readonly findings: Findings
+  /** What is wrong; empty where nothing is. */
   readonly complaint: string
   readonly violations: Readonly<Record<string, number>>
   /** Requests that arrived, and debits. */
@@ -46,10 +47,10 @@ export async function drainWorld(world: CallWorld, kills: number): Promise<Outco
     const daemon = stage.start()
     lives.push(daemon)
     const url = await daemon.ready
-    await settle(stage, cut)
+    const isDrained = await settle(stage, cut)
     const metrics = await (await fetch(`${url}/metrics`)).text()
     const exit = await daemon.terminate()
-    return await examine(stage, { cut, lives, metrics, exit })
+    return await examine(stage, { cut, lives, metrics, exit, isDrained })
   } finally {
     await stage.close()
   }
@@ -60,13 +61,14 @@ export function cutAt(now: number): Cut {
   return { listed: now - 65_000, ended: now - 65_000, measured: now - 305_000 }
 }
 
-/** Waits until everything is there that can be read, or until patience is over: the comparison tells then what is not. */
-export async function settle(stage: CallStage, cut: Cut): Promise<void> {
+/** Waits until everything is there that can be read, or until patience is over: then false, and the comparison tells what is not. */
+export async function settle(stage: CallStage, cut: Cut): Promise<boolean> {
   const deadline = systemClock.monotonic() + patience
   while (systemClock.monotonic() < deadline) {
-    if (await isSettled(stage, cut)) return
+    if (await isSettled(stage, cut)) return true
     await systemClock.sleep(1_000)
   }
+  return false
 }
 
 async function isSettled(stage: CallStage, cut: Cut): Promise<boolean> {
@@ -112,9 +114,13 @@ interface Drained {
   readonly lives: readonly DaemonProcess[]
   readonly metrics: string
   readonly exit: number | string
+  readonly isDrained: boolean
 }
 
-async function examine(stage: CallStage, { cut, lives, metrics, exit }: Drained): Promise<Outcome> {
+async function examine(
+  stage: CallStage,
+  { cut, lives, metrics, exit, isDrained }: Drained,
+): Promise<Outcome> {
   const { sandbox, databaseUrl, config } = stage
   const findings = await compareAnalytics(stage, await readStored(databaseUrl), cut)
   const said = lives.flatMap(({ lines, errors }) => [JSON.stringify(lines), errors()]).join('\n')
@@ -133,7 +139,7 @@ async function examine(stage: CallStage, { cut, lives, metrics, exit }: Drained)
   )
   return {
     findings,
-    complaint: complaint(findings),
+    complaint: `${isDrained ? '' : `not drained within ${patience / 1_000} s\n`}${complaint(findings)}`,
     violations: violationsOf(stage),
     requests: sandbox.arrivals.count,
     debits: Number(debits),
