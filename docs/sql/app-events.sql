@@ -24,7 +24,11 @@ with
            case when r.state >= 2 then (
              select f.sequence from classroom.room_event f
              where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation and f.source = 'log'
-             order by f.sequence desc limit 1) end as logged
+             order by f.sequence desc limit 1) end as logged,
+           case when r.state >= 2 then (
+             select f.sequence from classroom.room_event f
+             where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation
+             order by f.sequence desc limit 1) end as last
     from (select distinct e.room_uuid from event e) i
     left join lateral (
       select r.incarnation, r.verified_at, r.valid_from, r.state from classroom.room r
@@ -41,6 +45,7 @@ with
         where f.app_id = :app and f.room_uuid = e.room_uuid
           and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
+      and (p.logged is null or e.sequence <= p.last + count(*) over (partition by e.room_uuid))
       and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time or s.source = 'log' and s.data is distinct from e.data and e.event_time is null)
                          filter (where s.source is not null) over (partition by e.room_uuid), false))
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
@@ -59,6 +64,7 @@ with
         where f.app_id = :app and f.room_uuid = e.room_uuid
           and f.incarnation = any (array(select generate_series(greatest(1, p.incarnation - 8), p.incarnation - 1)))
           and f.sequence = e.sequence and f.cmd = e.cmd and f.data = e.data) end)) and e.sequence > coalesce(p.logged, -1)
+      and (p.logged is null or e.sequence <= p.last + count(*) over (partition by e.room_uuid))
       and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time or s.source = 'log' and s.data is distinct from e.data and e.event_time is null)
                          filter (where s.source is not null) over (partition by e.room_uuid), false)) and s.source is null as fresh
     from event e

@@ -55,11 +55,22 @@ describe('a room that is used again', () => {
     ])
   })
 
-  it('gives nothing to the former one that fits where nothing was told of it, until its own log tells it', async () => {
+  it('gives nothing to the former one that does not go on where that ends, until its own log tells it', async () => {
     const stored =
       'select incarnation, sequence::int, source from classroom.room_event where room_uuid = $1 order by 1, 2'
     const over = { state: 3, stateSequence: 9, first: 0, last: 9 }
-    for (const sequences of [[2], [1, 2]]) {
+    for (const [sequences, all] of [
+      [[2], [1, 2]],
+      [
+        [1, 2],
+        [1, 2],
+      ],
+      [[11], [10, 11]],
+      [
+        [1_000, 1_001],
+        [1_000, 1_001],
+      ],
+    ] as const) {
       const room = await freshRoom(db)
       const former = [1, 9].map(sequence => event(room, sequence))
       await db.store.commit(logPage(room, 0, { rows: eventRows(former, [roomRow(room, over)]) }))
@@ -69,11 +80,23 @@ describe('a room that is used again', () => {
         [1, 9].map(sequence => ({ incarnation: 1, sequence, source: 'log' })),
       )
       const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
-      const present = eventRows([1, 2].map(sequence => event(room, sequence, { own: 40 + sequence })))
+      const present = eventRows(all.map(sequence => event(room, sequence, { own: 40 + sequence })))
       await db.store.commit(logPage(room, 1, { room: opens, rows: present }))
       const open = 'select 1 from ingest.divergence where series = $1 and resolved_at is null'
       expect(await db.rows(open, [room])).toEqual([])
     }
+  })
+
+  it('is not the room whose events go on where they ended, one by one or together', async () => {
+    const room = await freshRoom(db)
+    const over = { state: 3, stateSequence: 2, first: 0, last: 2 }
+    const rows = eventRows([event(room, 1), event(room, 2)], [roomRow(room, over)])
+    await db.store.commit(logPage(room, 0, { rows }))
+    for (const told of [[3], [4], [6, 5]]) {
+      await feed(db, { rows: eventRows(told.map(sequence => event(room, sequence))) })
+    }
+    const stored = 'select sequence::int from classroom.room_event where room_uuid = $1 order by 1'
+    expect((await db.rows(stored, [room])).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6])
   })
 
   it('waits for its log with all of an answer that tells another event at a known place', async () => {

@@ -183,7 +183,7 @@ describe('a class whose visits have ended', () => {
   it('is followed by every stream again once it is started again, whoever tells it', async () => {
     const room = await closed()
     expect(await open(room)).toEqual([])
-    await feed(db, changed(room, 9, 1))
+    await feed(db, changed(room, 6, 1))
     expect(await open(room)).toEqual(all)
     const other = await closed()
     await db.store.commit(logPage(other, 2, changed(other, 9, 1)))

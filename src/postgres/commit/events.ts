@@ -28,8 +28,8 @@ import { confirmed, holes, unheard } from './settled-by-log.ts'
 /**
  * A feed names many rooms; the database knows their incarnations. One that is behind tells of a roomUuid what was of the
  * room before, which the log of the present one will never tell: so what is of a time before it began waits. And one may
- * be ahead of the logs: of a class that is over, what stands where its log had told nothing (up to `logged`) may be of
- * the next room of that name.
+ * be ahead of the logs: of a class that is over, what stands where its log had told nothing (up to `logged`), or does not
+ * go on where the room's events end (at `last`), may be of the next room of that name.
  */
 const feedPlaces = `
   place as materialized (
@@ -39,7 +39,11 @@ const feedPlaces = `
            case when r.state >= 2 then (
              select f.sequence from classroom.room_event f
              where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation and f.source = 'log'
-             order by f.sequence desc limit 1) end as logged
+             order by f.sequence desc limit 1) end as logged,
+           case when r.state >= 2 then (
+             select f.sequence from classroom.room_event f
+             where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation
+             order by f.sequence desc limit 1) end as last
     from (select distinct e.room_uuid from event e) i
     left join lateral (
       select r.incarnation, r.verified_at, r.valid_from, r.state from classroom.room r
@@ -102,6 +106,7 @@ function judged(source: 'feed' | 'log', fresh: string): string {
 
 /** Another event at a known place says that the whole answer may be of another room of that name. */
 const trustedAsNew = `(${trustedOfFeed} and e.sequence > coalesce(p.logged, -1)
+      and (p.logged is null or e.sequence <= p.last + count(*) over (partition by e.room_uuid))
       and not coalesce(bool_or(s.cmd <> e.cmd or s.event_time is distinct from e.event_time or ${reworded} and e.event_time is null)
                          filter (where s.source is not null) over (partition by e.room_uuid), false))`
 const feedFresh = `${trustedAsNew} and s.source is null`
