@@ -84,6 +84,14 @@ describe('how a provider in trouble is asked', () => {
     expect(judge(each(many, n => answer(5 * n, amiss)))).toEqual([])
   })
 
+  it('is well where many rooms are muted, and amiss where one of them is asked again and again', () => {
+    const ask = (n: number, room: number) =>
+      answer(n, { status: 403, operation: 'poll', target: `/eu/edu/apps/a/v2/rooms/${room}/poll` })
+    expect(judge(each(30, n => ask(n, n)))).toEqual([])
+    expect(judge(each(6, n => ask(n, 1)))).toEqual([])
+    expect(judge(each(7, n => ask(n, 1)))).toEqual([expect.stringContaining('turned away more than 6')])
+  })
+
   it('is amiss where much is asked of a service that has answered nothing for minutes', () => {
     const ask = (n: number, amiss: Partial<Arrival> = { status: 503, fault: 'status' }) =>
       answer(8 * n, { ...amiss, operation: ['recordings', 'roomEvents', 'poll'][n % 3]! })

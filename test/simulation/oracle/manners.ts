@@ -22,6 +22,8 @@ const triedAgain = 75 * second
  */
 const mostRefused = 12
 const mostFailed = 40
+/** A muted room is refused by itself, and so is every other one; the feed's news of it may have it tried once more. */
+const mostMuted = 6
 
 /** Rules that keep a provider in trouble from being asked all the more. */
 export function examineManners(examination: Examination): readonly Finding[] {
@@ -42,7 +44,14 @@ export function examineManners(examination: Examination): readonly Finding[] {
     const each = [...groups].flatMap(([about, own]) => {
       const said = `${name} ${about}`
       return [
-        ...tooMany(said, own.filter(isRefused), mostRefused),
+        ...tooMany(
+          said,
+          own.filter(arrival => isRefused(arrival) && !isMuted(arrival)),
+          mostRefused,
+        ),
+        ...[...Map.groupBy(own.filter(isMuted), ({ target }) => roomOf(target))].flatMap(([room, refused]) =>
+          tooMany(`${said} ${room}`, refused, mostMuted),
+        ),
         ...tooMany(said, own.filter(isFailed), mostFailed),
         // Where processes stand still or are killed, nobody knows what they heard.
         ...(isCalm ? tooSoon(said, own, { faults, start, slack }) : []),
@@ -81,6 +90,17 @@ function isRefused({ status, fault, refusal }: Arrival): boolean {
   return isTurnedAway || (fault === 'status' && status === 200) || refusal !== undefined
 }
 
+/** What the contract calls muted: an answer about one room. */
+function isMuted({ status, fault, refusal, operation = '' }: Arrival): boolean {
+  return status === 403 && fault === undefined && refusal === undefined && ofRooms.test(operation)
+}
+
+const ofRooms = /^(roomEvents|recordings|resources|popupQuiz|poll)$/
+
+function roomOf(target: string): string {
+  return /\/rooms\/([^/?]*)/.exec(target)?.[1] ?? ''
+}
+
 function isFailed(arrival: Arrival): boolean {
   return arrival.fault !== undefined && harmful.has(arrival.fault) && !isRefused(arrival)
 }
@@ -114,8 +134,8 @@ function tooManyTimes(said: string, times: readonly number[], most: number): rea
   return [{ kind: 'limit', text }]
 }
 
-/** What is asked about a room or a call one by one, and answered whole. */
-const answeredWhole = /^(roomEvents|recordings|resources|popupQuiz|poll|callSessions|callMetrics)$/
+/** What is asked about a call one by one, and answered whole as what is asked about a room. */
+const ofCalls = /^(callSessions|callMetrics)$/
 /** After an answer that could be stored nobody asks the same again within this, ms, but for some by chance. */
 const justAnswered = 1_200
 const mostInVain = 8
@@ -126,7 +146,9 @@ function inVain(said: string, arrivals: readonly Arrival[]): readonly Finding[] 
     own.filter(({ operation = '', time }, n) => {
       const before = own[n - 1]
       const isUseful = before && before.status === 200 && before.fault === undefined && !before.refusal
-      return isUseful && answeredWhole.test(operation) && time - before.time < justAnswered
+      return (
+        isUseful && (ofRooms.test(operation) || ofCalls.test(operation)) && time - before.time < justAnswered
+      )
     }),
   )
   const [first] = again
