@@ -37,8 +37,8 @@ export interface StreamReading {
   readonly failing: { readonly since: string; readonly reason: string } | null
   readonly backlogSeconds: number
   /**
-   * When the oldest of the backlog can no longer be had, since when it has been the oldest, and in how many seconds each
-   * series of the stream has its turn at an even pace.
+   * When the oldest of the backlog can no longer be had, since when it has been the oldest, and for how many seconds it may
+   * wait for its turn.
    */
   readonly oldest: { readonly expiresAt: string; readonly since: string; readonly turnSeconds: number } | null
 }

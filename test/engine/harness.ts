@@ -143,7 +143,7 @@ export interface Counts {
   readonly debits: string[]
   readonly refusals: string[]
   /** What a stream owes, every time that it says so. */
-  readonly backlog: { readonly seconds: number; readonly expiresIn: number | null }[]
+  readonly backlog: { readonly seconds: number; readonly expiresIn: number | null; readonly turn?: number }[]
 }
 
 function fakeMeter(counts: Counts): Meter {

@@ -9,16 +9,16 @@ export interface StreamLabels {
   readonly stream: StreamName
 }
 
-/** The engine measures every stream alike; streams declare no metrics. */
 /** What of a stream waits to be read. */
 export interface BacklogReading {
   readonly seconds: number
   /** In how many ms the oldest of it can no longer be had; null when there is none. */
   readonly expiresIn: number | null
-  /** In how many seconds each of its series has its turn at an even pace: for so long the oldest may wait. */
+  /** For how many seconds the oldest may wait: in as many each series has its turn at an even pace; some wait longer on purpose. */
   readonly turn?: number
 }
 
+/** The engine measures every stream alike; streams declare no metrics. */
 export interface Meter {
   readonly request: (
     app: string,

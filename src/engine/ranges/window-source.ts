@@ -189,21 +189,23 @@ export class WindowSource implements WorkSource {
     const { clock, meter } = this.#context
     const [now, at] = [rules.now(), clock.monotonic()]
     // What the provider was asked for and does not serve is no backlog.
-    const left = progress.flatMap(each =>
-      subtract(
-        backlogOf(each, frameOf(this.#rulesOf(this.#followed.get(each.series)!.one), now)),
-        each.missing,
-      ),
-    )
-    const oldest = Math.min(...left.map(({ from }) => from))
+    const left = progress.flatMap(each => {
+      const { one, passing } = this.#followed.get(each.series)!
+      const backlog = subtract(backlogOf(each, frameOf(this.#rulesOf(one), now)), each.missing)
+      return backlog.map(range => ({ ...range, passing }))
+    })
+    const [oldest] = left.toSorted((a, b) => a.from - b.from)
+    const { availableData } = this.#rulesOf({ step: 1 })
+    // A channel that goes on waits on purpose before its turn comes.
+    const patience = oldest?.passing === 'going on' ? availableData * LIVE_PATIENCE : 0
     // Channels that come and go are asked about as far as the budget goes, and never late.
     const lasting = [...this.#followed.values()].filter(({ passing }) => !passing)
     const late = lasting.map(({ state }) => at - state.liveAt).filter(ms => ms > 0)
     meter.schedule(this.#labels, { series: late.length, lateBy: Math.max(0, ...late) })
     meter.backlog(this.#labels, {
       seconds: lengthOf(left),
-      expiresIn: left.length > 0 ? (oldest + this.#rulesOf({ step: 1 }).availableData - now) * 1_000 : null,
-      turn: this.#source.pacer.evenRound(),
+      expiresIn: oldest ? (oldest.from + availableData - now) * 1_000 : null,
+      turn: patience + this.#source.pacer.evenRound(),
     })
   }
 

@@ -78,6 +78,27 @@ describe('channels that are asked about while something goes on in them', () => 
     expect(await jobsOf()).toEqual(['live', 'live'])
   })
 
+  it('wait on purpose for longer than a round, until it is over in them', async () => {
+    const harness = playing()
+    await harness.source.begin()
+    await harness.work()
+    const turn = async () => {
+      await harness.source.find()
+      return harness.counts.backlog.at(-1)!.turn
+    }
+    const round = await turn()
+    harness.store.live = [on('a')]
+    await harness.clock.advance(minute)
+    await harness.source.find()
+    harness.store.putWindow('calls', { series: '', covered: [{ from: 0, to: nowOf(harness) }] })
+    await harness.clock.advance(2 * minute)
+    // Seven tenths of forty minutes are behind a question before it goes before others.
+    expect(await turn()).toBe(round! + 28 * 60)
+    harness.store.live = [{ channel: 'a', endedAt: nowOf(harness) - 60 }]
+    await harness.clock.advance(minute)
+    expect(await turn()).toBe(round)
+  })
+
   it('are the same after a restart, and those that ended meanwhile are left', async () => {
     const harness = playing()
     const early = nowOf(harness) - 600
