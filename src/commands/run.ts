@@ -98,6 +98,7 @@ export class Daemon {
   readonly #watching = new AbortController()
   #url = ''
   #isDraining = false
+  #isServed = false
   #isListening = false
   #stopping: Promise<void> | undefined
 
@@ -138,13 +139,18 @@ export class Daemon {
       meter.configInForce(false)
     }
     const signal = this.#watching.signal
+    const takingOver = (next: Config, on: Trigger) => this.takeOver(next, on)
+    return followFile({ ...file, clock, signal, refused, takeOver: takingOver }).ask
+  }
+
+  /** Takes over another configuration, as `takeOver` says. Throws SecretError, and nothing has changed then. */
+  takeOver(next: Config, on: Trigger): Promise<void> {
     const listen = () =>
       this.#listen().then(
         () => undefined,
         (error: unknown) => String(error instanceof Error ? error.message : error),
       )
-    const takingOver = (next: Config, on: Trigger) => takeOver({ ...this.#parts, listen }, next, on)
-    return followFile({ ...file, clock, signal, refused, takeOver: takingOver }).ask
+    return takeOver({ ...this.#parts, listen }, next, on)
   }
 
   /** All metrics, as /metrics shows them. */
@@ -161,6 +167,7 @@ export class Daemon {
   async serve(): Promise<void> {
     const { log } = this.#parts
     const { config } = this.#parts.current
+    this.#isServed = true
     try {
       const noticesUrl = await this.#listen()
       this.#url = await this.#serveHttp()
@@ -185,7 +192,8 @@ export class Daemon {
   /** Once, as soon as an app has a secret for notifications; answers where. Throws CommandError. */
   async #listen(): Promise<string | undefined> {
     const { notifications } = this
-    if (!notifications || this.#isListening || this.#parts.signers.length === 0) return undefined
+    const isIdle = !this.#isServed || this.#isListening || this.#parts.signers.length === 0
+    if (!notifications || isIdle) return undefined
     const url = await this.#endpoints.serve('notifications', listening =>
       startNotifications(notifications, listening),
     )

@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
 import { type Daemon, openDaemon } from '../../src/commands/run.ts'
+import type { Config } from '../../src/config/config.ts'
 import { readConfig } from '../../src/config/load.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import type { FlushableLog } from '../../src/telemetry/log.ts'
@@ -26,9 +27,8 @@ export interface BootOptions {
 /** Starts a daemon as `penstock run` does; time, chance and its lines to the world are the simulation's. */
 export async function boot(options: BootOptions): Promise<Daemon> {
   const { process, kernel, server, sandbox, random, shards, accuse } = options
-  const config = await readConfig(options.config, { name: 'simulation', env: {}, folder: '.' })
   return openDaemon({
-    config,
+    config: await configFrom(options.config),
     databaseUrl: server.urlFor(process.name),
     log: listen(process, accuse),
     machine: {
@@ -43,6 +43,11 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       grouping: { least: draw(random, 4) === 0 ? 1 : 2, writers: 1 + draw(random, 2) },
     },
   })
+}
+
+/** What the text of a configuration says. */
+export function configFrom(text: string): Promise<Config> {
+  return readConfig(text, { name: 'simulation', env: {}, folder: '.' })
 }
 
 /** Which of so many. */

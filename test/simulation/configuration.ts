@@ -1,6 +1,6 @@
 import type { Switches } from '../../sandbox/src/index.ts'
 import type { Demands, Drawn, DrawnApp, Pace } from './draw.ts'
-import { type Allowance, type AnalyticsGroup, analyticsLimits } from './oracle/contract.ts'
+import { type Allowance, type AnalyticsGroup, analyticsLimits, tightened } from './oracle/contract.ts'
 import { isDrawn, pick, type Seed } from './world.ts'
 
 const second = 1_000
@@ -19,14 +19,24 @@ const rateNames = new Map([
 ])
 
 /** The same as an operator writes it. */
-function limitsOf({ contract }: DrawnApp): string {
+function limitsOf({ contract }: DrawnApp, isTight: boolean): string {
   if (contract !== 'own') return ''
   const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
-    ...Object.fromEntries(rates.map(({ requests, window }) => [rateNames.get(window), requests])),
+    ...Object.fromEntries(
+      (isTight ? tightened(rates) : rates).map(({ requests, window }) => [rateNames.get(window), requests]),
+    ),
     ...{ availableData: `${availableData}s`, timeFrame: `${timeFrame}s`, dataDelay: `${dataDelay}s` },
   }))
   return `
     limits: ${JSON.stringify(said)}`
+}
+
+/** What a configuration says besides of its world. */
+interface Told {
+  /** Who is asked for one by one. */
+  readonly users: readonly number[]
+  /** Whether the app asks for less than it may. */
+  readonly isTight?: boolean
 }
 
 /** Under which the provider of an app signs its notifications. */
@@ -42,7 +52,7 @@ export function configOf(
   { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
-  { callLateness, feedEvery = minute, ages, users }: Demands & { readonly users: readonly number[] },
+  { callLateness, feedEvery = minute, ages, users, isTight = false }: Demands & Told,
 ): string {
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
@@ -52,7 +62,7 @@ export function configOf(
     plan: ${app.plan}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
-    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app)}`,
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, isTight)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
   const asks = (metric: string | undefined, more = '') =>

@@ -92,6 +92,8 @@ export interface Demands {
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
+  /** When the configuration is changed: from then on it allows half as much in a short while, ms. */
+  readonly tightenedAt?: number
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
   readonly feedEvery?: number
 }
@@ -108,6 +110,8 @@ export interface Drawn {
   readonly spells: readonly Spell[]
   /** The configuration, as an operator would write it. */
   readonly config: string
+  /** What becomes of it while the daemons run. */
+  readonly changed?: string | undefined
   /** How often it has players listed, ms. */
   readonly listEvery: number
   /** Questions of real time that it leads to, where not all that is documented is asked. */
@@ -229,13 +233,16 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
     ...demands.profile,
   }
+  const configWith = (told: Demands & { readonly isTight?: boolean }) =>
+    configOf(seed, pace, switches, apps, { ...told, users })
   const users = demands.ofUsers ? ids.flatMap(id => usersOf(`${number}/${id}`, profile)) : []
   return {
     ...{ switches, apps, classes, profile, quirks: demands.quirks ?? drawQuirks(seed) },
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configOf(seed, pace, switches, apps, { ...demands, users }),
+    config: configWith(demands),
+    changed: demands.tightenedAt === undefined ? undefined : configWith({ ...demands, isTight: true }),
     ...(pace.realtime && {
       series: {
         'realtime-usage': [`Native/${pace.realtime.usage}`],

@@ -41,6 +41,8 @@ interface World {
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
   readonly feedEvery: Examination['feedEvery']
+  /** When the configuration was changed, virtual ms. */
+  readonly tightenedAt: number | undefined
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
   readonly before: readonly Findings[] | undefined
 }
@@ -126,7 +128,7 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
-    const { callLateness, feedEvery } = this.#world
+    const { callLateness, feedEvery, tightenedAt } = this.#world
     const { apps, spells, classes, config, series, listEvery } = drawn
     const hands = this.#world.hands()
     return {
@@ -151,6 +153,7 @@ export class Examiner {
       ...(series && { series }),
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
+      ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),

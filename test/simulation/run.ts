@@ -148,7 +148,7 @@ class Run {
       onKill: process => this.#processes.afterKill(process),
     })
     this.#processes = new Processes({
-      ...{ kernel: this.kernel, config: this.#drawn.config },
+      ...{ kernel: this.kernel, config: () => this.#config() },
       ...{ server: () => this.#server, sandbox: () => this.#sandbox },
       random: purpose => this.#random(purpose),
       restart: () => this.#faults.restart(),
@@ -180,6 +180,7 @@ class Run {
       ...{ kernel, server, sandbox: this.#sandbox, processes: this.#processes, drawn: this.#drawn },
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
+      tightenedAt: this.#demands.tightenedAt,
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)
@@ -194,6 +195,8 @@ class Run {
     this.#turn()
     this.#askByHand(0)
     this.#mark()
+    const { tightenedAt } = this.#demands
+    if (tightenedAt !== undefined) kernel.after(tightenedAt, undefined, () => this.#processes.reload())
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
@@ -256,6 +259,12 @@ class Run {
     }
     const aged = this.#ages && findings.length === 0 ? await this.#examiner.age() : []
     return [...findings, ...aged, ...(await this.#examiner.examineMetrics())]
+  }
+
+  /** What it says now. */
+  #config(): string {
+    const { config, changed = config } = this.#drawn
+    return this.kernel.now >= (this.#demands.tightenedAt ?? Number.POSITIVE_INFINITY) ? changed : config
   }
 
   /** The world moves when someone looks at it. */

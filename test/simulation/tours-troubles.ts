@@ -87,6 +87,8 @@ export const outages: Tour = {
     ...{ faults: ['spells'], without: faultClasses.filter(one => one !== 'spells') },
     // A range is final so late that a search which fails for long leaves it as it was read first.
     callLateness: 4_800,
+    // What waits when all is answered again is asked for within other limits than it was met under.
+    tightenedAt: 12 * minute,
     switches: { ...plain, sequence: 'holes', roomReuse: 'off', missingValues: 0.05, lateValueSeconds: 0 },
     spells: [
       spellOf('503', { from: 6 * minute, to: 24 * minute, app: 'alpha', operation: 'callSearch' }),

@@ -20,6 +20,14 @@ export interface Allowance extends Bounds {
   readonly rates: readonly Rate[]
 }
 
+/** Half as much as these allow in a short while: what an operator leaves to others. */
+export function tightened(rates: readonly Rate[]): readonly Rate[] {
+  return rates.map(({ requests, window }) => ({
+    requests: window > minute ? requests : Math.floor(requests / 2),
+    window,
+  }))
+}
+
 type ByPlan = Readonly<Partial<Record<Plan, Allowance>>>
 
 const minute = 60

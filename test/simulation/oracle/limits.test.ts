@@ -52,6 +52,17 @@ describe('how often may be asked', () => {
     )
   })
 
+  it('half as much may be asked in a minute once the configuration says so', async () => {
+    const asked = every(30_000, 10, 'realtimeUsage')
+    const tightenedAt = now + 60_000
+    expect(await examine(asked)).toEqual([])
+    expect((await examine(asked, { tightenedAt })).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^shared realtime: more than 1 requests within 60 s, 6 times/),
+    ])
+    expect(await examine(asked.slice(0, 4), { tightenedAt })).toEqual([])
+    expect(await examine(every(60_000, 10, 'realtimeUsage'), { tightenedAt })).toEqual([])
+  })
+
   it('apps of one credential and endpoints of one table count together, at the strictest plan', async () => {
     expect(await examine(every(1_000, 10, 'callSessions'))).toEqual([])
     const both = [

@@ -7,6 +7,7 @@ import {
   type Plan,
   playerLimits,
   type Rate,
+  tightened,
 } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 import { stoodBetween } from './standstills.ts'
@@ -23,11 +24,11 @@ interface Counted {
  * many things at once.
  */
 export async function examineLimits(examination: Examination): Promise<readonly Finding[]> {
-  const { sandbox, apps, counters } = examination
+  const { sandbox, apps, counters, tightenedAt } = examination
   const plans = new Map(apps.map(({ id, plan }) => [id, plan]))
   const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
   return [
-    ...beyondRates(arrivals, sandbox, { plans, counters }),
+    ...beyondRates(arrivals, sandbox, { plans, counters, tightenedAt }),
     ...arrivals.flatMap(arrival => rulesBroken(arrival, plans, () => heldFor(arrival, examination))),
   ]
 }
@@ -45,7 +46,11 @@ function heldFor({ n, time }: Arrival, { askers = [] }: Examination): number {
 interface Sharing {
   readonly counters: Examination['counters'] | undefined
   readonly plans: ReadonlyMap<string, Plan>
+  readonly tightenedAt: Examination['tightenedAt']
 }
+
+/** So long requests are on their way that were sent before a configuration was changed, ms. */
+const onTheirWay = 15_000
 
 function beyondRates(arrivals: readonly Arrival[], sandbox: Sandbox, sharing: Sharing): readonly Finding[] {
   const counted = arrivals.flatMap(arrival => countedOf(arrival, sandbox, sharing))
@@ -53,8 +58,12 @@ function beyondRates(arrivals: readonly Arrival[], sandbox: Sandbox, sharing: Sh
   return [...counters].flatMap(([counter, members]): readonly Finding[] => {
     const times = members.map(({ arrival }) => arrival.time).sort((a, b) => a - b)
     const rates = strictest(members.flatMap(({ rates }) => rates))
-    return rates.flatMap(rate => {
-      const ends = endsBeyond(times, rate)
+    const tight = groupOf[members[0]!.arrival.operation ?? ''] === undefined ? [] : tightened(rates)
+    const since = (sharing.tightenedAt ?? Number.POSITIVE_INFINITY) + onTheirWay
+    const later = times.filter(time => time >= since)
+    const held = rates.map(rate => ({ rate, ends: endsBeyond(times, rate) }))
+    const heldSince = tight.map(rate => ({ rate, ends: endsBeyond(later, rate) }))
+    return [...held, ...heldSince].flatMap(({ rate, ends }) => {
       if (ends.length === 0) return []
       const often = `${ends.length} times, first until ${say(ends[0]!)}`
       return [
