@@ -52,7 +52,7 @@ export function configOf(
   { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter }: Switches,
   apps: Drawn['apps'],
-  { callLateness, feedEvery = minute, ages, users, isTight = false }: Demands & Told,
+  { callLateness, feedEvery = minute, ages, users, zone, isTight = false }: Demands & Told,
 ): string {
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
@@ -60,6 +60,7 @@ export function configOf(
   - id: ${app.id}
     region: ${region}
     plan: ${app.plan}
+    timeZone: ${zone ?? 'UTC'}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
     notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, isTight)}`,

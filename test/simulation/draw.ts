@@ -44,6 +44,10 @@ export type DatabaseMoment = readonly [
 /** Whoever has the slot at that moment stands still for so long. */
 export type Standstill = readonly [at: number, slot: string, ms: number]
 
+/** How many hours ahead of UTC it is there in January. */
+export const zones = { 'America/New_York': -5, 'Asia/Shanghai': 8 } as const
+type Zone = keyof typeof zones
+
 /** What a run must be like whatever its seed says. */
 export interface Demands {
   /** Whose chances it has: what is left open of two worlds must not be alike in both. */
@@ -92,6 +96,8 @@ export interface Demands {
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
+  /** Where the days of the apps begin and end; as in UTC where absent. */
+  readonly zone?: Zone
   /** When the configuration is changed: from then on it allows half as much in a short while, ms. */
   readonly tightenedAt?: number
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
@@ -110,6 +116,7 @@ export interface Drawn {
   readonly spells: readonly Spell[]
   /** The configuration, as an operator would write it. */
   readonly config: string
+  readonly zone?: Zone | undefined
   /** What becomes of it while the daemons run. */
   readonly changed?: string | undefined
   /** How often it has players listed, ms. */
@@ -241,7 +248,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    config: configWith(demands),
+    ...{ config: configWith(demands), zone: demands.zone },
     changed: demands.tightenedAt === undefined ? undefined : configWith({ ...demands, isTight: true }),
     ...(pace.realtime && {
       series: {

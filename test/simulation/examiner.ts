@@ -1,11 +1,12 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import type { Drawn } from './draw.ts'
+import { type Drawn, zones } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
 import { examineAnalytics } from './oracle/analytics.ts'
 import { examineAskers } from './oracle/askers.ts'
 import { examineClassroom } from './oracle/classroom.ts'
+import { examineDays } from './oracle/days.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
 import { examineManners } from './oracle/manners.ts'
@@ -23,7 +24,7 @@ const longestRound = 12 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
-  ...[examineNearness, examineMarks],
+  ...[examineNearness, examineMarks, examineDays],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -129,7 +130,7 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt } = this.#world
-    const { apps, spells, classes, config, series, listEvery } = drawn
+    const { apps, spells, classes, config, series, listEvery, zone } = drawn
     const hands = this.#world.hands()
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
@@ -151,6 +152,7 @@ export class Examiner {
         }),
       ),
       ...(series && { series }),
+      ...(zone && { hoursAhead: zones[zone] }),
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),

@@ -175,12 +175,12 @@ const long: Tour = {
   },
 }
 
-/** A plan whose requests of a day are soon spent, before a midnight and after it. */
+/** A plan whose requests of a day are soon spent, before a midnight of UTC and after it: where the school is it is one day. */
 const budgets: Tour = {
   length: 40 * minute,
   demands: {
     ...calm,
-    ...{ plan: 'premium', start: Date.UTC(2026, 0, 5, 23, 42) },
+    ...{ plan: 'premium', start: Date.UTC(2026, 0, 5, 23, 42), zone: 'America/New_York' },
     ...{ faults: ['failover', 'lost answer', 'no answer'], isThorough: true },
     without: faultClasses.filter(one => !['failover', 'lost answer', 'no answer'].includes(one)),
     profile: { classes: 1, students: 3, eventsPerMinute: 4 },

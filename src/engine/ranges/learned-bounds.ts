@@ -28,7 +28,7 @@ const shortestSpan = 60
 
 /** What refusals have taught of the bounds of a limit group. */
 export interface LearnedBounds {
-  /** How far to stay away from each bound now. */
+  /** How far to stay away from each bound now: further where a question is on its way that may prove one that was moved. */
   readonly kept: () => Distances
   /**
    * A question so far away from its bounds is about to be sent: what is told of its end. Undefined where it goes beyond a
@@ -52,6 +52,10 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
   }
   const probes = { start: createProbe(clock), end: createProbe(clock), timeFrame: createProbe(clock) }
   const isTight = (bound: Bound) => away[bound] > 0
+  /** Bounds near which nothing was served since they were moved, and those of them near which a question is on its way. */
+  const [unproved, onTrial] = [new Set<Bound>(), new Set<Bound>()]
+  /** Where the next refusal would move a bound. */
+  const next = (bound: Bound) => Math.min(farthest[bound], Math.max(step[bound], 2 * away[bound]))
 
   /** What is not known: between the farthest that was refused and where the bound is kept, seconds. */
   const unknown = (bound: Bound) => away[bound] - Math.max(0, refusedAt[bound])
@@ -65,7 +69,8 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
   /** How far the bounds are kept away now: one whose probe is due stands where it is tried. */
   function kept(): Distances {
     const tried = boundNames.find(bound => isTight(bound) && probes[bound].isDue())
-    return tried ? { ...away, [tried]: trial(tried) } : away
+    const further = [...onTrial].map(bound => [bound, next(bound)] as const)
+    return { ...away, ...Object.fromEntries(further), ...(tried && { [tried]: trial(tried) }) }
   }
 
   /** Which of the tightened bounds a question goes beyond. */
@@ -82,6 +87,8 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
           ? limits.timeFrame - Math.ceil((limits.timeFrame - asked.timeFrame) / 2) - 1
           : Math.max(step[bound], 2 * away[bound], asked[bound])
       away[bound] = Math.min(farthest[bound], further)
+      // Parts of what is too long are no questions that wait beside each other.
+      if (bound !== 'timeFrame') unproved.add(bound)
     }
     probes[bound].plan()
   }
@@ -90,6 +97,7 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
   function loosen(bound: Bound, asked: Distances): void {
     const isProved = asked[bound] > refusedAt[bound] + step[bound]
     away[bound] = isProved ? Math.max(0, asked[bound] - 1) : 0
+    unproved.delete(bound)
     if (!isProved) refusedAt[bound] = -1
     probes[bound].end(isProved ? 'nearer' : 'served')
     if (isProved && bound !== 'timeFrame' && !isWide(bound)) probes[bound].plan()
@@ -99,8 +107,16 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
     const [tried, ...others] = beyond(asked)
     if (others.length > 0 || (tried && (!probes[tried].isDue() || asked[tried] <= trial(tried))))
       return undefined
+    // Whoever asks behind it would be refused as it is.
+    const proving = [...unproved].filter(bound => bound !== tried && asked[bound] <= next(bound))
+    if (proving.some(bound => onTrial.has(bound))) return undefined
     if (tried) probes[tried].begin()
+    for (const bound of proving) onTrial.add(bound)
     return told => {
+      for (const bound of proving) {
+        onTrial.delete(bound)
+        if (told === 'served') unproved.delete(bound)
+      }
       note(told, tried, asked)
     }
   }

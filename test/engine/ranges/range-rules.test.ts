@@ -150,6 +150,32 @@ describe('a bound that a refusal tightened', () => {
       })
   })
 
+  it('is felt for by one question at a time, however many wait to be asked', async () => {
+    const { rules, wait } = asking()
+    const ends = Array.from({ length: 6 }, () => rules.bounds().before - 1)
+    const refused: number[] = []
+    const served: number[] = []
+    for (let turn = 0; turn < 200 && served.length < ends.length; turn++) {
+      const { before } = rules.bounds()
+      const ready = ends.filter((end, n) => end < before && !served.includes(n))
+      const sent = ready.flatMap(end => {
+        // Each looks at the bounds as they are when it is about to be sent.
+        const attempt = end < rules.bounds().before ? rules.begin({ start: end - 60, end }) : undefined
+        return attempt ? [{ attempt, end }] : []
+      })
+      const told = rules.now() - (ends[0] ?? 0) > 700 ? 'served' : 'latency_limit'
+      for (const [n, { attempt }] of sent.entries()) {
+        await attempt.of(Promise.resolve(), () => told)
+        if (told === 'served') served.push(ends.findIndex((_, of) => !served.includes(of)))
+        else refused.push(n)
+      }
+      wait(5 * second)
+    }
+    expect(served).toHaveLength(6)
+    // All that were under way at first, and then one for each time that the bound moves.
+    expect(refused.length).toBeLessThan(6 + 7)
+  })
+
   it('is tried after longer and longer while the trials are refused', async () => {
     const { ask, wait } = asking()
     const documented = (await ask('served'))!
