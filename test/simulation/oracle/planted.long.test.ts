@@ -3,6 +3,7 @@ import { cloneDatabase } from '../../support/postgres.ts'
 import { runSimulation } from '../run.ts'
 import { examineAnalytics } from './analytics.ts'
 import { examineClassroom } from './classroom.ts'
+import { examineDays } from './days.ts'
 import type { Examination, Finding } from './examination.ts'
 import { type Column, columnsOf, foundAfter, otherValue } from './planted.ts'
 import { examinePlayers } from './players.ts'
@@ -82,6 +83,9 @@ it(
            where c.stream = 'room-events' and c.complete group by 1, 2, 3 limit 1)`,
       )
       found.unread = await after(`update ingest.progress set caught_up_at = null where stream = 'poll'`)
+      const abroad = `update ingest.app set time_zone = 'Pacific/Kiritimati'`
+      found.days = await foundAfter(examination, examineDays, abroad)
+      found.noDays = await foundAfter(examination, examineDays)
       passed = [
         ...(await missed(examination, examineClassroom, 'classroom')),
         ...(await missed(examination, examinePlayers, 'players')),
@@ -90,7 +94,9 @@ it(
     }
     // Small, and of a provider that answers as the documents say: each change is examined by itself.
     const profile = { classes: 6, eventsPerMinute: 30, students: 3 }
-    const demands = { plan: 'enterprise', apps: ['alpha'], profile, quirks: {} } as const
+    // So near to a midnight that it is another day on an island.
+    const start = Date.UTC(2026, 0, 5, 12)
+    const demands = { plan: 'enterprise', apps: ['alpha'], profile, quirks: {}, start } as const
     await runSimulation({ seed: 6, length, calm: 0, demands, cloneDatabase, inspect })
     expect(found.nothing).toEqual([])
     expect(found.wide).toContainEqual(
@@ -103,6 +109,12 @@ it(
     expect(found.event).toContainEqual(expect.stringMatching(/^complete: .* room-events: said to be/))
     expect(found.unread).toContainEqual(
       expect.stringMatching(/^complete: .* poll: whole, and not said to be/),
+    )
+    expect(found.noDays).toEqual([])
+    for (const what of ['calls of days', 'stays of days', 'stays with their day', 'classes with their day'])
+      expect(found.days).toContainEqual(expect.stringContaining(`different: ${what} of alpha`))
+    expect(found.days).toContainEqual(
+      expect.stringMatching(/^different: days of alpha: the last that is told/),
     )
     expect(passed).toEqual([])
   },
