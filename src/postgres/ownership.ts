@@ -69,6 +69,8 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
   const held = new Map<number, Turn>()
   /** What others should have, until it is given back. */
   const surplus = new Set<number>()
+  /** All was given back, for good. */
+  let isOver = false
   /** One thing at a time: what is taken and what is given back must not overtake each other. */
   const inOrder = createTurns(1)
 
@@ -140,6 +142,8 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
   return {
     claim: () =>
       inOrder(async (): Promise<Claim> => {
+        // One that was begun before the end and comes after it would hold shards, and a session, that nobody gives back.
+        if (isOver) return { fences: [], surplus: [] }
         const { replicas, mine } = await look(knows())
         await balance(replicas)
         const fenced = await raise(mine)
@@ -150,6 +154,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
       }),
     release: shards =>
       inOrder(async () => {
+        isOver ||= shards === undefined
         if (shards === undefined) await session.ask(leave, [owner])
         await giveBack(shards ?? [...held.keys()])
       }),
@@ -162,7 +167,11 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
         await giveBack([shard])
         return undefined
       }),
-    close: () => inOrder(session.close),
+    close: () =>
+      inOrder(() => {
+        isOver = true
+        return session.close()
+      }),
   }
 }
 

@@ -164,6 +164,18 @@ describe('ownership', () => {
     expect(await second.epochs()).toEqual(all(2))
   })
 
+  it('is of nobody who has given everything back, whose claim comes late', async () => {
+    const [first, second] = [owner('first'), owner('second')]
+    await first.claim()
+    await Promise.all([first.release(), first.claim()])
+    expect((await first.claim()).fences).toEqual([])
+    await first.close()
+    expect((await first.claim()).fences).toEqual([])
+    const sessions = `select count(*)::int from pg_locks where locktype = 'advisory' and classid::bigint << 32 | objid::bigint = hashtextextended('first', 0)`
+    while ((await db.value(sessions, [])) !== 0) await Promise.resolve()
+    expect(await second.epochs()).toEqual(all(2))
+  })
+
   it('is of the wanted shard alone where it is borrowed, and of none where it is not to be had', async () => {
     const [first, second, daemon] = [owner('first'), owner('second'), owner('daemon')]
     expect(await first.borrow(2)).toEqual({ shard: 2, owner: 'first', epoch: 1 })
@@ -189,7 +201,7 @@ describe('ownership', () => {
   it('comes back where the fence says less than the queue, as after a failover', async () => {
     const first = owner('first')
     await first.claim()
-    await first.release()
+    await first.release([0, 1, 2, 3])
     expect(await first.epochs()).toEqual(all(2))
     await db.rows(`update ingest.ownership set owner = 'other', epoch = 1`)
     expect(await first.epochs()).toEqual(all(2))
