@@ -8,6 +8,7 @@ import {
   type ConnectOptions,
   connectionProblem,
   findSessionProblem,
+  readOnlyProblem,
 } from '../postgres/connect.ts'
 import { migrationStates } from '../postgres/migrate.ts'
 import { checkProvider, type Finding } from './check/provider.ts'
@@ -81,7 +82,12 @@ async function checkOtherWays(config: Config, url: string): Promise<readonly Fin
 }
 
 async function problemOf(pool: pg.Pool, options: ConnectOptions, key: AddressKey = 'database.url') {
-  return (await connectionProblem(pool, key)) ?? (await findSessionProblem(pool, options, key))
+  const reads = key === 'database.readUrl'
+  return (
+    (await connectionProblem(pool, key)) ??
+    (reads ? undefined : await readOnlyProblem(pool, key)) ??
+    (await findSessionProblem(pool, options, key))
+  )
 }
 
 async function checkVersion(pool: pg.Pool): Promise<Finding> {

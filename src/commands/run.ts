@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { Engine } from '../engine/supervisor.ts'
 import { createNotificationHandler } from '../http/notifications.ts'
-import { connectionProblem } from '../postgres/connect.ts'
+import { connectionProblem, readOnlyProblem } from '../postgres/connect.ts'
 import { migrateUp } from '../postgres/migrate.ts'
 import { isAnyShardOwned } from '../postgres/ownership.ts'
 import { createNotificationStore } from '../postgres/players.ts'
@@ -295,7 +295,7 @@ function notificationsOf({
  */
 async function notReady(pool: pg.Pool, draining: boolean): Promise<readonly string[]> {
   if (draining) return ['draining']
-  const problem = await connectionProblem(pool)
+  const problem = (await connectionProblem(pool)) ?? (await readOnlyProblem(pool))
   if (problem) return [problem]
   const missing = await missingMigrations(pool)
   if (missing.length > 0) return [`migrations are missing: ${missing.join(', ')}`]

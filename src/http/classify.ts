@@ -62,7 +62,7 @@ export function* classify(
   if (code !== undefined && refused) {
     const failure: Failure = {
       kind: refused,
-      text: `the provider answered with code ${code}`,
+      text: `the provider answered with code ${code}${limitWords[refused] ?? ''}`,
       status,
       code,
       ...retryField(arrival, answeredAt ?? now),
@@ -74,6 +74,16 @@ export function* classify(
   const shaped = shape.safeParse(body)
   if (shaped.success) return { ok: true, body: shaped.data, answeredAt }
   return fail('malformed', brokenRule(shaped.error.issues))
+}
+
+/** What a refusal inside an answer speaks of: its own words are the provider's, and may hold anything. */
+const limitWords: Readonly<Partial<Record<FailureKind, string>>> = {
+  qps_limit: ' (too many requests within a second or a minute)',
+  qpd_limit: ' (too many requests within a day)',
+  latency_limit: ' (the range ends too near to now)',
+  time_range_limit: ' (the range begins before what the plan serves)',
+  time_length_limit: ' (the range is longer than the plan allows)',
+  no_access: ' (the plan does not include this)',
 }
 
 function refusedByStatus(

@@ -212,6 +212,20 @@ export async function connectionProblem(pool: pg.Pool, key?: AddressKey): Promis
   return (await findConnectionProblem(pool, key))?.text
 }
 
+/** Why nothing can be written, though it answers; undefined where it can. Throws what the database throws. */
+export async function readOnlyProblem(
+  pool: pg.Pool,
+  key: AddressKey = 'database.url',
+): Promise<string | undefined> {
+  const { rows } = await pool.query<{ standby: boolean; closed: boolean }>(
+    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only')::boolean as closed`,
+  )
+  const { standby, closed } = rows[0]!
+  if (standby) return `the database of ${key} is a standby, which takes no rows: name the primary`
+  if (!closed) return undefined
+  return `the database of ${key} takes no rows: it, or the user, was set to read only, as is done where a disk is full`
+}
+
 /** Which address of the configuration is spoken of. */
 export type AddressKey = 'database.url' | 'database.directUrl' | 'database.readUrl'
 

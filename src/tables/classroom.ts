@@ -276,7 +276,9 @@ export const quiz = table('classroom.quiz', 'A pop-up quiz with its latest summa
     correct_count: optional.int('Students whose answer was right'),
     selected_count: optional.int('Students who answered'),
     total_count: optional.int('Students who could answer'),
-    average_accuracy: optional.double('As the provider gives it'),
+    average_accuracy: optional.double(
+      'As the provider gives it: 0 also where nobody answered; classroom.quiz_result.accuracy counts the answers',
+    ),
     state: optional.text<'running' | 'ended'>('running or ended'),
     started_at: optional.timestamp('When students got it'),
     ended_at: optional.timestamp('When it ended; null while it runs, and where nothing tells when'),

@@ -79,7 +79,10 @@ function whyStopped(facts: Known): string | undefined {
   const isTakingOver = process && secondsFrom(process.startedAt, at) < startPatience
   if (owners?.length === 0 && !isTakingOver) {
     const last = lastRead(facts)
-    return `No daemon drains this database; ${last === undefined ? 'nothing was stored yet' : `the last page was stored at ${moment(last, at)}`}`
+    const who = process
+      ? 'Nobody owns the apps; why this process does not, its log says'
+      : 'No daemon drains this database'
+    return `${who}; ${last === undefined ? 'nothing was stored yet' : `the last page was stored at ${moment(last, at)}`}`
   }
   return undefined
 }

@@ -186,6 +186,12 @@ describe('a limit of a plan', () => {
     }
   })
 
+  it.each(messages.slice(0, 6))('%j is told in words of our own', (message, kind) => {
+    const { text } = failureOf(arrive(200, JSON.stringify({ code: 300, message })), callSearch)
+    expect(text).toMatch(/^the provider answered with code 300 \(.*(requests|range|plan)/)
+    expect([kind, text.includes(message)]).toEqual([kind, false])
+  })
+
   it.each(['null', '12', '{}'])(
     'without a message that can be read (%s) is a limit all the same',
     message => {

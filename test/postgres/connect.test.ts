@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { connect, connectionProblem, query } from '../../src/postgres/connect.ts'
+import { connect, connectionProblem, query, readOnlyProblem } from '../../src/postgres/connect.ts'
 import { askDatabase } from '../../src/postgres/status.ts'
 import { openStore, start, type TestStore } from './harness.ts'
 
@@ -13,6 +13,14 @@ async function problemWith(options: { readonly url?: string; readonly role?: str
   const pool = connect({ ...db.connection, ...options, poolSize: 1 })
   return connectionProblem(pool).finally(() => pool.end())
 }
+
+it('a database that takes no rows says so, and which address is meant', async () => {
+  const pool = connect({ ...db.connection, poolSize: 1 })
+  expect(await readOnlyProblem(pool)).toBeUndefined()
+  await pool.query('set default_transaction_read_only = on')
+  const problem = await readOnlyProblem(pool, 'database.directUrl').finally(() => pool.end())
+  expect(problem).toMatch(/^the database of database.directUrl takes no rows: .*read only.*disk is full$/)
+})
 
 describe('a connection', () => {
   it('has only the rights of its role', async () => {

@@ -34,6 +34,7 @@ const names = [
   '0018-rooms-by-name',
   '0019-classes-changed-together',
   '0020-stands',
+  '0021-comments',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -285,6 +285,14 @@ describe('the verdict', () => {
     })
   })
 
+  it('does not say that no daemon runs where this one does and nobody can take the apps', () => {
+    const startedAt = '2026-03-01T00:00:00Z'
+    expect(judge(facts({ owners: [], process: { startedAt, apps: [], reading: [] } }))).toMatchObject({
+      state: 'stopped',
+      sentence: expect.stringMatching(/^Nobody owns the apps; why this process does not, its log says; /),
+    })
+  })
+
   it('of one that waits beside the owner is told by what the database says of the owner', () => {
     const standby = {
       owner: 'other/8/y',

@@ -129,6 +129,7 @@ function placeOf(family: Family, kind: CallError['kind']): string {
 }
 
 const appId = 'the id of the app'
+const allowed = 'the plan of the app, or its limits: the contract may give less'
 const restKey = 'rest.key and rest.secret of the app'
 
 /** What to look at after a failure. */
@@ -141,6 +142,7 @@ const places: Readonly<Record<Family, Readonly<Partial<Record<FailureKind, strin
   analytics: {
     ...placesOfAddress('provider.analytics.url'),
     ...{ unauthorized: restKey, forbidden: restKey, no_access: 'the plan of the app', bad_request: appId },
+    ...{ latency_limit: allowed, time_range_limit: allowed, time_length_limit: allowed },
   },
   players: {
     ...placesOfAddress('provider.players.url'),
