@@ -1,4 +1,4 @@
-import { Agent, DecoratorHandler, type Dispatcher, errors, ProxyAgent } from 'undici'
+import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
 import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
 import type { Method } from '../provider/operation.ts'
@@ -54,42 +54,107 @@ export function createAgent(limits: ConnectionLimits, proxy?: string): Dispatche
     bodyTimeout: limits.idle,
     maxHeaderSize: limits.headerBytes,
   }
-  if (proxy === undefined) return new Agent({ ...options, connect: tls }).compose(checked)
-  const agent = new ProxyAgent({
+  if (proxy === undefined) return new Agent({ ...options, connect: tls })
+  return new ProxyAgent({
     ...options,
     ...{ uri: proxy, proxyTunnel: true, connectTimeout: limits.connect },
     ...{ requestTls: tls, proxyTls: tls },
   })
-  return agent.compose(checked)
-}
-
-/**
- * A process that stood still while it connected goes on with the connection, and only then with the timer of the deadline:
- * by then the request would be on its way, later than its debit reaches.
- */
-const checked: Dispatcher.DispatcherComposeInterceptor = dispatch => (options, handler) => {
-  const { beforeWrite } = options as { readonly beforeWrite?: () => void }
-  const onRequestStart: Dispatcher.DispatchHandler['onRequestStart'] = (controller, context) => {
-    handler.onRequestStart?.(controller, context)
-    beforeWrite?.()
-  }
-  return dispatch(options, Object.assign(new DecoratorHandler(handler), { onRequestStart }))
 }
 
 /** Sends requests, and may be closed when those under way have ended. */
-export type Agency = Pick<Dispatcher, 'request' | 'close'>
+export type Agency = Pick<Dispatcher, 'dispatch' | 'close'>
 
 /** Sends one request and reads its answer up to the cap. Rejects when no answer began. */
-export async function exchange(agent: Agency, outgoing: Outgoing): Promise<Arrival> {
-  const { origin, path, method, headers, body = null, signal, beforeWrite } = outgoing
-  const asked = { origin, path, method, headers, body, signal, beforeWrite }
-  const response = await agent.request(asked)
-  const header = (name: string) => firstValue(response.headers[name])
-  const usable = isUsable(response.statusCode, header('content-encoding'))
-  const told = Number(header('content-length') ?? 0)
-  const read = await readBody(response.body, usable ? outgoing.bodyBytes : keptBytes, told)
-  return { status: response.statusCode, header, ...read }
+export function exchange(agent: Agency, outgoing: Outgoing): Promise<Arrival> {
+  const { origin, path, method, headers, body = null, signal } = outgoing
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) throw signal.reason
+    agent.dispatch({ origin, path, method, headers, body }, new Reading(outgoing, resolve, reject))
+  })
 }
+
+type Controller = Dispatcher.DispatchController
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+
+/**
+ * Reads an answer until the end, the cap or an error. Past the cap the connection is destroyed and only a beginning kept; of
+ * a body whose length is told to pass it no more is read. Bytes go to their place as they come, so that such a body is never
+ * held twice, and there is no stream to make for a page.
+ */
+class Reading implements Dispatcher.DispatchHandler {
+  readonly #outgoing: Outgoing
+  readonly #resolve: (arrival: Arrival) => void
+  readonly #reject: (error: unknown) => void
+  readonly #giveUp = () => this.#controller?.abort(this.#outgoing.signal.reason)
+  #controller: Controller | undefined
+  #head: Pick<Arrival, 'status' | 'header'> | undefined
+  #cap = 0
+  #bytes: Buffer = nothing
+  #size = 0
+
+  constructor(outgoing: Outgoing, resolve: (arrival: Arrival) => void, reject: (error: unknown) => void) {
+    this.#outgoing = outgoing
+    this.#resolve = resolve
+    this.#reject = reject
+    outgoing.signal.addEventListener('abort', this.#giveUp, { once: true })
+  }
+
+  /**
+   * A process that stood still while it connected goes on with the connection, and only then with the timer of the deadline:
+   * by then the request would be on its way, later than its debit reaches.
+   */
+  onRequestStart(controller: Controller): void {
+    const { signal, beforeWrite } = this.#outgoing
+    this.#controller = controller
+    if (signal.aborted) this.#giveUp()
+    else beforeWrite()
+  }
+
+  onResponseStart(_: Controller, status: number, headers: Headers): void {
+    if (status < 200) return
+    const header = (name: string) => firstValue(headers[name])
+    const most = isUsable(status, header('content-encoding')) ? this.#outgoing.bodyBytes : keptBytes
+    const told = Number(header('content-length') ?? 0)
+    this.#head = { status, header }
+    this.#cap = told > most ? Math.min(most, keptBytes) : most
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(firstBytes, Math.min(told, this.#cap)))
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    const [bytes, size, cap] = [this.#bytes, this.#size, this.#cap]
+    const needed = size + chunk.length
+    if (needed > cap) {
+      this.#settle({
+        bytes: Buffer.concat([bytes.subarray(0, size), chunk], Math.min(cap, keptBytes)),
+        end: 'cut',
+      })
+      controller.abort(new Error('the body passed its cap'))
+      return
+    }
+    if (needed > bytes.length) this.#bytes = larger(bytes, size, { needed, cap })
+    this.#bytes.set(chunk, size)
+    this.#size = needed
+  }
+
+  onResponseEnd(): void {
+    this.#settle({ bytes: this.#bytes.subarray(0, this.#size), end: 'whole' })
+  }
+
+  /** Also of a body that was cut: who waits for it has been told by then. */
+  onResponseError(_: Controller, error: Error): void {
+    this.#settle({ bytes: this.#bytes.subarray(0, this.#size), end: 'broken', error })
+  }
+
+  /** An answer of which not even the head came is none. */
+  #settle(read: Pick<Arrival, 'bytes' | 'end' | 'error'>): void {
+    this.#outgoing.signal.removeEventListener('abort', this.#giveUp)
+    if (this.#head) this.#resolve({ ...this.#head, ...read })
+    else this.#reject(read.error)
+  }
+}
+
+const nothing = Buffer.alloc(0)
 
 /** An answer of another status or encoding is never parsed as a page, so a look at its beginning is enough. */
 function isUsable(status: number, encoding: string | undefined): boolean {
@@ -102,40 +167,6 @@ export function isIdentity(encoding: string | undefined): boolean {
 
 /** Most bodies are smaller. */
 const firstBytes = 4_096
-
-type Body = Dispatcher.ResponseData['body']
-
-/**
- * Reads until the end, the cap or an error. Past the cap the connection is destroyed and only a beginning kept; of a body
- * whose length is `told` to pass it no more is read. Bytes go to their place as they come, so that such a body is never
- * held twice.
- */
-async function readBody(
-  body: Body,
-  most: number,
-  told: number,
-): Promise<Pick<Arrival, 'bytes' | 'end' | 'error'>> {
-  const cap = told > most ? Math.min(most, keptBytes) : most
-  let bytes: Buffer = Buffer.allocUnsafeSlow(Math.max(firstBytes, Math.min(told, cap)))
-  let size = 0
-  /* Destroying a body that has not ended makes it emit an error, which nobody else listens for. */
-  body.on('error', () => {})
-  try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      if (size + chunk.length > cap) {
-        const kept = Math.min(cap, keptBytes)
-        return { bytes: Buffer.concat([bytes.subarray(0, size), chunk], kept), end: 'cut' }
-      }
-      if (size + chunk.length > bytes.length)
-        bytes = larger(bytes, size, { needed: size + chunk.length, cap })
-      bytes.set(chunk, size)
-      size += chunk.length
-    }
-    return { bytes: bytes.subarray(0, size), end: 'whole' }
-  } catch (error) {
-    return { bytes: bytes.subarray(0, size), end: 'broken', error }
-  }
-}
 
 /** Room for at least `needed` bytes, of which `size` are there. */
 function larger(

@@ -1,9 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { copyLines } from '../../src/postgres/commit/copy-in.ts'
+import { CopyRoom } from '../../src/postgres/commit/copy-in.ts'
 import type { Columns } from '../../src/tables/table.ts'
 
 const columns = { name: { type: 'text' }, data: { type: 'jsonb' }, size: { type: 'double precision' } }
+
+/** The lines of a table, as the protocol has them: in one message, and one that ends them. */
+function linesOf(messages: Buffer): Buffer {
+  const end = 1 + messages.readInt32BE(1)
+  expect(messages.toString('latin1', 0, 1)).toBe('d')
+  expect(messages.toString('latin1', end)).toBe('c\0\0\0\x04')
+  return messages.subarray(5, end)
+}
 
 /** As the documentation of COPY tells how its text format is read. */
 function readLines(bytes: Buffer): readonly (readonly (string | null)[])[] {
@@ -37,12 +45,13 @@ const text = fc
 describe('lines of COPY', () => {
   it('are read as what was written', () => {
     const row = fc.record({ name: fc.option(text), data: fc.dictionary(text, text, { maxKeys: 3 }) })
+    const room = new CopyRoom()
     fc.assert(
       fc.property(fc.array(row, { maxLength: 8 }), rows => {
         const written = rows.map((each, size) => ({ ...each, size }))
-        const read = readLines(
-          copyLines(columns as unknown as Columns, [{ before: ['app\t1', 7], rows: written }]),
-        )
+        room.clear()
+        room.add(columns as unknown as Columns, [{ before: ['app\t1', 7], rows: written }])
+        const read = readLines(linesOf(room.taken()))
         expect(read).toHaveLength(rows.length)
         for (const [n, [app, incarnation, name, data, size]] of read.entries()) {
           expect([app, incarnation, name, size]).toEqual(['app\t1', '7', rows[n]!.name, String(n)])

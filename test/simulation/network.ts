@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { type Arrival, ConnectionLost, type Sandbox } from '../../sandbox/src/index.ts'
 import { type Agency, unlessAborted } from '../../src/http/exchange.ts'
 import type { Kernel, Process } from './kernel.ts'
@@ -28,8 +27,7 @@ export function networkThrough(
   sandbox: () => Sandbox,
   sending: () => (app: string | undefined) => void = () => () => {},
 ): Agency {
-  const request = async (outgoing: Parameters<Agency['request']>[0]) => {
-    const { method, path, headers, body, signal } = outgoing
+  const answerTo = async ({ method, path, headers, body }: Outgoing, signal: AbortSignal) => {
     const sent = sending()
     let arrival: Arrival | undefined
     let isLost = false
@@ -71,9 +69,9 @@ export function networkThrough(
           return answer
         },
       },
-      broken: async () => Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
+      broken: async () => connectionLost(),
     })
-    const answer = await unlessAborted(answered, signal as AbortSignal)
+    return unlessAborted(answered, signal)
       .catch((error: unknown) => {
         lose()
         throw error
@@ -81,25 +79,39 @@ export function networkThrough(
       .finally(() => {
         process.requests = (process.requests ?? 0) + 1
       })
-    return {
-      statusCode: answer.status,
-      headers: answer.headers,
-      body: Readable.from(pieces(answer)),
-    } as unknown as Awaited<ReturnType<Agency['request']>>
   }
-  return { request: request as Agency['request'], close: (async () => {}) as Agency['close'] }
+  const dispatch: Agency['dispatch'] = (outgoing, handler) => {
+    const givenUp = new AbortController()
+    const controller = { abort: () => givenUp.abort() } as unknown as Controller
+    handler.onRequestStart?.(controller, undefined)
+    answerTo(outgoing, givenUp.signal).then(
+      answer => tell(handler, controller, answer),
+      error => handler.onResponseError?.(controller, error),
+    )
+    return true
+  }
+  return { dispatch, close: (async () => {}) as Agency['close'] }
 }
 
-function* pieces({ bytes, isBroken }: Answer): Generator<Uint8Array> {
-  if (bytes.length > 0) yield bytes
-  if (isBroken) throw Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+type Handler = Parameters<Agency['dispatch']>[1]
+type Controller = Parameters<NonNullable<Handler['onRequestStart']>>[0]
+
+function tell(handler: Handler, controller: Controller, { status, headers, bytes, isBroken }: Answer): void {
+  handler.onResponseStart?.(controller, status, headers)
+  if (bytes.length > 0) handler.onResponseData?.(controller, Buffer.from(bytes))
+  if (isBroken) handler.onResponseError?.(controller, connectionLost())
+  else handler.onResponseEnd?.(controller, {})
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
 }
 
 interface Outgoing {
   readonly method: unknown
   readonly path: string
-  readonly headers: unknown
-  readonly body: unknown
+  readonly headers?: unknown
+  readonly body?: unknown
 }
 
 async function ask(sandbox: Sandbox, { method, path, headers, body }: Outgoing): Promise<Answer> {
@@ -110,7 +122,7 @@ async function ask(sandbox: Sandbox, { method, path, headers, body }: Outgoing):
   })
   const response = await sandbox.fetch(sent).catch((error: unknown) => {
     if (!(error instanceof ConnectionLost)) throw error
-    throw Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+    throw connectionLost()
   })
   const { bytes, isBroken } = await readBody(response)
   return {

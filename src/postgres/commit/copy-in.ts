@@ -1,22 +1,22 @@
+import type { Writable } from 'node:stream'
 import type pg from 'pg'
+import type { Table } from '../../tables/index.ts'
 import type { Columns } from '../../tables/table.ts'
 import { encodeJson, encodeText } from '../encode.ts'
 
-/** What the driver calls on its connection; its own types leave COPY out. */
+/** What the driver calls on its connection; its own types leave the stream out. */
 interface CopyConnection {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: Pick<Writable, 'writable' | 'cork' | 'write' | 'uncork'>
   query(text: string): void
-  sendCopyFromChunk(chunk: Buffer): void
-  endCopyFrom(): void
 }
 
 type Callback = (error: unknown) => void
 
-/** Rows of one table as COPY takes them, in the text format. */
-interface Copy {
-  readonly table: string
+/** Rows of one table, from several places, and the columns that they have, those of `before` first. */
+export interface Copy {
+  readonly table: Table
   readonly columns: readonly string[]
-  readonly lines: Buffer
+  readonly all: readonly Rows[]
 }
 
 /** Rows of a table, and values of columns that none of them brings. */
@@ -30,13 +30,13 @@ class CopyIn {
   readonly text: string
   /** The driver, and whoever stands before it, may put itself in its place. */
   callback: Callback
-  readonly #copies: readonly Copy[]
+  readonly #messages: Buffer
 
-  constructor(copies: readonly Copy[], callback: Callback) {
+  constructor(copies: readonly Copy[], messages: Buffer, callback: Callback) {
     this.text = copies
-      .map(({ table, columns }) => `copy ${table} (${columns.join(', ')}) from stdin`)
+      .map(({ table, columns }) => `copy ${table.name} (${columns.join(', ')}) from stdin`)
       .join('; ')
-    this.#copies = copies
+    this.#messages = messages
     this.callback = callback
   }
 
@@ -45,13 +45,13 @@ class CopyIn {
    * after it and of their lines, as its protocol says.
    */
   submit(connection: CopyConnection): void {
-    connection.stream.cork()
+    const { stream } = connection
+    // As the driver does: it tells by itself that the connection is broken.
+    if (!stream.writable) return
+    stream.cork()
     connection.query(this.text)
-    for (const { lines } of this.#copies) {
-      connection.sendCopyFromChunk(lines)
-      connection.endCopyFrom()
-    }
-    connection.stream.uncork()
+    stream.write(this.#messages)
+    stream.uncork()
   }
 
   handleCopyInResponse(): void {}
@@ -68,38 +68,62 @@ class CopyIn {
   }
 }
 
-/** Copies rows into their tables, in one message; to be called in a transaction, since what came before a failure stands. */
-export function copyIn(client: pg.ClientBase, copies: readonly Copy[]): Promise<void> {
+/**
+ * Copies rows into their tables, in one message; to be called in a transaction, since what came before a failure stands.
+ * Until it is known that nothing failed the server may not have taken all that stands in `room`.
+ */
+export function copyIn(client: pg.ClientBase, copies: readonly Copy[], room: CopyRoom): Promise<void> {
+  room.clear()
+  for (const { table, all } of copies) room.add(table.columns, all)
   return new Promise((resolve, reject) => {
     const settle: Callback = error => (error ? reject(error) : resolve())
-    client.query(new CopyIn(copies, settle) as unknown as pg.Submittable)
+    client.query(new CopyIn(copies, room.taken(), settle) as unknown as pg.Submittable)
   })
 }
 
-/** Lines of COPY, one a row, of rows of one table from several places. */
-export function copyLines(columns: Columns, all: readonly Rows[]): Buffer {
-  const places = Object.entries(columns).map(([name, { type }]) => [name, type === 'jsonb'] as const)
-  const lines = new Lines()
-  for (const { before, rows } of all) {
-    const head = before.map(value => `${written(value, false)}\t`).join('')
-    for (const row of rows as readonly Readonly<Record<string, unknown>>[]) {
-      lines.put(head)
-      for (const [name, isJson] of places) {
-        lines.put(written(row[name], isJson))
-        lines.put('\t')
-      }
-      lines.endLine()
-    }
-  }
-  return lines.taken()
-}
-
-/** Texts are put into bytes one after the other: joined to one text before, they would be most of what is thrown away. */
-class Lines {
+/**
+ * Room for the messages of a COPY, as the protocol has them: of each table one with the lines of its rows and one that ends
+ * them. Texts are put into bytes one after the other: joined to one text before, they would be most of what is thrown away.
+ * The same room serves one COPY after the other: V8 collects the sooner the more bytes are taken beside its heap.
+ */
+export class CopyRoom {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #end = 0
 
-  put(text: string): void {
+  get size(): number {
+    return this.#bytes.length
+  }
+
+  clear(): void {
+    this.#end = 0
+  }
+
+  taken(): Buffer {
+    return this.#bytes.subarray(0, this.#end)
+  }
+
+  /** Lines of rows of one table from several places, one a row. */
+  add(columns: Columns, all: readonly Rows[]): void {
+    const begin = this.#end
+    this.#put(COPY_DATA)
+    const places = Object.entries(columns).map(([name, { type }]) => [name, type === 'jsonb'] as const)
+    for (const { before, rows } of all) {
+      const head = before.map(value => `${written(value, false)}\t`).join('')
+      for (const row of rows as readonly Readonly<Record<string, unknown>>[]) {
+        this.#put(head)
+        for (const [name, isJson] of places) {
+          this.#put(written(row[name], isJson))
+          this.#put('\t')
+        }
+        // In the place of the tab behind the last value.
+        this.#bytes[this.#end - 1] = NEWLINE
+      }
+    }
+    this.#bytes.writeInt32BE(this.#end - begin - 1, begin + 1)
+    this.#put(COPY_DONE)
+  }
+
+  #put(text: string): void {
     const { length } = text
     if (this.#end + MOST_BYTES_A_UNIT * length > this.#bytes.length) this.#grow(MOST_BYTES_A_UNIT * length)
     const bytes = this.#bytes
@@ -116,21 +140,16 @@ class Lines {
     this.#end = end
   }
 
-  /** In the place of the tab behind the last value. */
-  endLine(): void {
-    this.#bytes[this.#end - 1] = NEWLINE
-  }
-
-  taken(): Buffer {
-    return this.#bytes.subarray(0, this.#end)
-  }
-
   #grow(more: number): void {
     const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#end + more))
     grown.set(this.#bytes.subarray(0, this.#end))
     this.#bytes = grown
   }
 }
+
+/** Their kinds, and their lengths with those of four bytes: the first is told when it is known. */
+const COPY_DATA = 'd\0\0\0\0'
+const COPY_DONE = 'c\0\0\0\x04'
 
 const FIRST_BYTES = 16_384
 

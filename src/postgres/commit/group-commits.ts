@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { CommitResult, PageCommit } from '../../engine/ports.ts'
+import { CopyRoom } from './copy-in.ts'
 import type { GroupPage, GroupSettings } from './group-pages.ts'
 import { carefully, commitTogether, type GroupResult } from './group-transaction.ts'
 
@@ -16,6 +17,10 @@ const usualGrouping: Grouping = { least: 2, writers: 2 }
 /** Pages and rows of a group at most. */
 const MOST_PAGES = 64
 const MOST_ROWS = 20_000
+
+/** Rooms of COPY that are kept for the next groups, of all apps, and bytes of each at most. */
+const MOST_ROOMS = 2
+const KEPT_BYTES = 4_194_304
 
 /** After a group that was cut off so many pages go by themselves: where each answer takes long, a transaction takes longest. */
 const PAGES_ALONE = 64
@@ -47,6 +52,7 @@ export class GroupCommits {
   readonly #grouping: Grouping
   /** Of each app, by who writes for it. */
   readonly #lines = new Map<string, Line>()
+  readonly #copyRooms: CopyRoom[] = []
 
   constructor(pool: pg.Pool, settings: GroupSettings, grouping = usualGrouping) {
     this.#pool = pool
@@ -133,11 +139,14 @@ export class GroupCommits {
   async #together(group: readonly Waiting[], line: Line): Promise<readonly GroupResult[]> {
     const client = await this.#pool.connect().catch(() => undefined)
     if (!client) return group.map(() => carefully)
+    const copyRoom = this.#copyRooms.pop() ?? new CopyRoom()
     let isBroken = false
     try {
       await client.query('begin')
-      const results = await commitTogether(client, this.#settings, group)
+      const results = await commitTogether(client, this.#settings, group, copyRoom)
       await client.query('commit')
+      // Of a group that failed it may not all have been sent.
+      if (this.#copyRooms.length < MOST_ROOMS && copyRoom.size <= KEPT_BYTES) this.#copyRooms.push(copyRoom)
       return results
     } catch {
       isBroken = await client.query('rollback').then(

@@ -4,7 +4,7 @@ import { room, roomEvent, roomStateChange } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 import { encodeJson } from '../encode.ts'
 import { bind, type Statement, type Values } from '../statement.ts'
-import { copyIn, copyLines } from './copy-in.ts'
+import { type CopyRoom, copyIn } from './copy-in.ts'
 import { encodeRows, parameterName } from './ctes.ts'
 import {
   type GroupPage,
@@ -35,6 +35,7 @@ export async function commitTogether(
   client: pg.ClientBase,
   settings: GroupSettings,
   group: readonly GroupPage[],
+  copyRoom: CopyRoom,
 ): Promise<readonly GroupResult[]> {
   const { app, fence } = group[0]!.page
   const forgotten = Math.min(...group.map(each => each.forgotten))
@@ -45,7 +46,7 @@ export async function commitTogether(
     await transaction.move(plain)
     await transaction.confirm(plain)
     await transaction.merge(plain)
-    await transaction.copy(plain)
+    await transaction.copy(plain, copyRoom)
   }
   const results: GroupResult[] = group.map(() => carefully)
   for (const { n, version, stored } of plain)
@@ -127,7 +128,7 @@ class GroupTransaction {
   }
 
   /** Rows that are new, of all tables at once: there are as many round trips in a group as statements. */
-  async copy(plain: readonly Sorted[]): Promise<void> {
+  async copy(plain: readonly Sorted[], copyRoom: CopyRoom): Promise<void> {
     const copies = tablesOf(plain, 'fresh').map(table => {
       const constant = table === roomEvent ? { source: 'log' } : {}
       const all = plain.flatMap(each => {
@@ -136,13 +137,10 @@ class GroupTransaction {
         count(each, table, rows.length)
         return [{ before: [this.#common.app, each.incarnation, ...Object.values(constant)], rows }]
       })
-      return {
-        table: table.name,
-        columns: ['app_id', 'incarnation', ...Object.keys(constant), ...Object.keys(table.columns)],
-        lines: copyLines(table.columns, all),
-      }
+      const columns = ['app_id', 'incarnation', ...Object.keys(constant), ...Object.keys(table.columns)]
+      return { table, columns, all }
     })
-    if (copies.length > 0) await copyIn(this.#client, copies)
+    if (copies.length > 0) await copyIn(this.#client, copies, copyRoom)
   }
 
   async #rows<Row extends pg.QueryResultRow>(what: Statement, values: Values): Promise<readonly Row[]> {

@@ -26,11 +26,11 @@ export const together: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/commit/group-transaction.ts',
-    find: `    await transaction.copy(plain)
+    find: `    await transaction.copy(plain, copyRoom)
 `,
     put: `    await client.query('commit')
     await client.query('begin')
-    await transaction.copy(plain)
+    await transaction.copy(plain, copyRoom)
 `,
   },
   {
