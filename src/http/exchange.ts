@@ -86,7 +86,12 @@ class Reading implements Dispatcher.DispatchHandler {
   readonly #outgoing: Outgoing
   readonly #resolve: (arrival: Arrival) => void
   readonly #reject: (error: unknown) => void
-  readonly #giveUp = () => this.#controller?.abort(this.#outgoing.signal.reason)
+  /** Who waits for a connection is not waited for. */
+  readonly #giveUp = () => {
+    const { reason } = this.#outgoing.signal
+    if (this.#controller) this.#controller.abort(reason)
+    else this.#reject(reason)
+  }
   #controller: Controller | undefined
   #head: Pick<Arrival, 'status' | 'header'> | undefined
   #cap = 0

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Deadlines } from '../../src/http/exchange.ts'
+import { type Agency, Deadlines, exchange } from '../../src/http/exchange.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const makeDeadlines = () => {
@@ -49,4 +49,31 @@ it('whoever asked may give a request up, also before it begins', () => {
   asker.abort()
   const late = deadlines.start(asker.signal)
   expect([running.givenUp(), late.givenUp(), late.signal.aborted]).toEqual(['cancelled', 'cancelled', true])
+})
+
+it('who waits for a connection is given up at once, and is not written when there is one', async () => {
+  const dispatched: Parameters<Agency['dispatch']>[1][] = []
+  const agent: Agency = {
+    dispatch: (_, handler) => dispatched.push(handler) > 0,
+    close: (async () => {}) as Agency['close'],
+  }
+  const asker = new AbortController()
+  const seen: string[] = []
+  const outgoing = {
+    ...{
+      origin: 'http://provider',
+      path: '/',
+      method: 'GET' as const,
+      headers: {},
+      body: undefined,
+      bodyBytes: 1,
+    },
+    ...{ signal: asker.signal, beforeWrite: () => seen.push('written') },
+  }
+  const answered = exchange(agent, outgoing)
+  asker.abort(new Error('given up'))
+  await expect(answered).rejects.toThrow('given up')
+  const controller = { abort: (reason: Error) => seen.push(`aborted: ${reason.message}`) }
+  dispatched[0]!.onRequestStart?.(controller as never, undefined)
+  expect(seen).toEqual(['aborted: given up'])
 })
