@@ -53,19 +53,21 @@ interface Lane {
   taken: number
 }
 
+/** All is reckoned in whole bytes: what a sum of fractions leaves behind would keep out for good whatever fills a whole room. */
 export function createLoad(rooms: AnswerRoom) {
-  const room = rooms.heavy + rooms.light
+  const [heavyRoom, lightRoom] = [Math.floor(rooms.heavy), Math.floor(rooms.light)]
+  const room = heavyRoom + lightRoom
   const expected = new Map<string, number>()
   /** How many answers are under way of each kind of which nothing was known. */
   const exploring = new Map<string, number>()
   /** By kind, in the order in which they came: there may be many of a few kinds. */
   const waiting = new Map<string, Set<Waiting>>()
   let turns = 0
-  const light: Lane = { room: rooms.light, taken: 0 }
-  const heavy: Lane = { room: rooms.heavy, taken: 0 }
+  const light: Lane = { room: lightRoom, taken: 0 }
+  const heavy: Lane = { room: heavyRoom, taken: 0 }
 
   function weightOf(kind: string): number {
-    return expected.get(kind) ?? room * UNKNOWN_SHARE
+    return expected.get(kind) ?? Math.ceil(room * UNKNOWN_SHARE)
   }
 
   function laneOf(kind: string): Lane {
@@ -121,7 +123,7 @@ export function createLoad(rooms: AnswerRoom) {
       weigh: bytes => {
         if (isOver) return
         const weight = Math.max(bytes, LEAST_WEIGHT)
-        expected.set(kind, Math.max(weight, (expected.get(kind) ?? 0) * FADING))
+        expected.set(kind, Math.max(weight, Math.ceil((expected.get(kind) ?? 0) * FADING)))
         change(weight)
       },
       release: () => {

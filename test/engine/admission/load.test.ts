@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createLoad, type Share } from '../../../src/engine/admission/load.ts'
+import { seededRandom } from '../../../sandbox/src/seeded.ts'
+import { createLoad, MOST_ROOM, type Share } from '../../../src/engine/admission/load.ts'
 
 const { signal: never } = new AbortController()
 const kibibyte = 1_024
@@ -26,6 +27,28 @@ async function loaded(...weights: readonly number[]) {
   }
   return { enter, entered, shares, settled }
 }
+
+it('lets one in that weighs all that there is room for, whatever was there before it', async () => {
+  const load = createLoad(MOST_ROOM)
+  const random = seededRandom('weights')
+  const large = (await load.take('large', never))!
+  large.weigh(2 * MOST_ROOM.heavy)
+  large.release()
+  // What is expected of a kind fades, and is held beside others that end in another order.
+  for (let round = 0; round < 3_000; round++) {
+    const shares: Share[] = []
+    for (const kind of ['a', 'b', 'c']) shares.push((await load.take(kind, never))!)
+    for (const share of shares) share.weigh(Math.floor(140_000 + random.next() * 400_000))
+    for (const share of shares.sort(() => random.next() - 0.5)) share.release()
+    let entered = -1
+    void load.take('large', never).then(share => {
+      entered = round
+      share!.release()
+    })
+    await new Promise(resolve => setImmediate(resolve))
+    expect(entered).toBe(round)
+  }
+})
 
 describe('answers that are under way', () => {
   it('wait until they fit beside the others', async () => {
