@@ -85,7 +85,7 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
       const further =
         bound === 'timeFrame'
           ? limits.timeFrame - Math.ceil((limits.timeFrame - asked.timeFrame) / 2) - 1
-          : Math.max(step[bound], 2 * away[bound], asked[bound])
+          : Math.max(next(bound), asked[bound])
       away[bound] = Math.min(farthest[bound], further)
       // Parts of what is too long are no questions that wait beside each other.
       if (bound !== 'timeFrame') unproved.add(bound)
