@@ -14,6 +14,8 @@ export interface TrueRoom extends Omit<Line<'room'>, 'kind' | 'events'> {
   readonly items: readonly TrueItem[]
   readonly recordings: readonly Line<'recording'>['item'][]
   readonly resources: readonly Line<'resource'>['item'][]
+  /** IDs of the calls that were made in it. */
+  readonly calls: readonly string[]
   /** The provider still answers about it. */
   readonly isServed: boolean
   /** The number under which it is stored; undefined where nothing of it is. */
@@ -27,6 +29,7 @@ export function readRooms(sandbox: Sandbox, stored: StoredSchema): readonly True
     readonly items: TrueItem[]
     readonly recordings: Line<'recording'>['item'][]
     readonly resources: Line<'resource'>['item'][]
+    readonly calls: string[]
   })[] = []
   for (const line of sandbox.truth()) {
     const room = rooms.at(-1)
@@ -34,11 +37,21 @@ export function readRooms(sandbox: Sandbox, stored: StoredSchema): readonly True
       const { kind: _, events: __, ...own } = line
       const isServed = line.destroyedAt === undefined && !line.muted
       const region = regionOf(sandbox, line)
-      rooms.push({ ...own, region, isServed, events: [], items: [], recordings: [], resources: [] })
+      rooms.push({
+        ...own,
+        region,
+        isServed,
+        events: [],
+        items: [],
+        recordings: [],
+        resources: [],
+        calls: [],
+      })
     } else if (line.kind === 'event') room!.events.push(line)
     else if (line.kind === 'widget') room!.items.push(line)
     else if (line.kind === 'recording') room!.recordings.push(line.item)
     else if (line.kind === 'resource') room!.resources.push(line.item)
+    else if (line.incarnation > 0) room!.calls.push(line.call.callId)
   }
   const numbers = storedNumbers(rooms, stored)
   return rooms.map(room => ({ ...room, stored: numbers.get(nameOf(room)) }))

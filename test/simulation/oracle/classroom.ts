@@ -1,4 +1,5 @@
 import { canonical, storable, storableOnce } from './canonical.ts'
+import { examineClasses } from './classes.ts'
 import { examineEvents } from './classroom-events.ts'
 import { examineRoomGaps } from './classroom-gaps.ts'
 import { examineLists } from './classroom-lists.ts'
@@ -109,6 +110,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       wasCutOff: room => wasCutOff(examination, room),
     }),
     ...(await examineStays(examination, stored)),
+    ...(await examineClasses(examination, rooms, stored)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineFollowed(examination, rooms)),
     ...(await examineRetold(examination, rooms, stored)),
