@@ -117,6 +117,8 @@ export interface Drawn {
   /** The configuration, as an operator would write it. */
   readonly config: string
   readonly zone?: Zone | undefined
+  /** Who is asked for one by one in real time. */
+  readonly users: readonly number[]
   /** What becomes of it while the daemons run. */
   readonly changed?: string | undefined
   /** How often it has players listed, ms. */
@@ -248,7 +250,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    ...{ config: configWith(demands), zone: demands.zone },
+    ...{ config: configWith(demands), zone: demands.zone, users },
     changed: demands.tightenedAt === undefined ? undefined : configWith({ ...demands, isTight: true }),
     ...(pace.realtime && {
       series: {
@@ -259,10 +261,10 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
   }
 }
 
-/** So many as one question may name, of those who are in the first class of a school, lesson after lesson. */
+/** Two more than one question may name, of those who are in the first class of a school, lesson after lesson. */
 function usersOf(school: string, { students }: SchoolProfile): readonly number[] {
   return roster(`${school}/0`, students)
-    .slice(0, maxima.uids)
+    .slice(0, maxima.uids + 2)
     .map(({ uid }) => uid)
 }
 

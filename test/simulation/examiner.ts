@@ -130,7 +130,7 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt } = this.#world
-    const { apps, spells, classes, config, series, listEvery, zone } = drawn
+    const { apps, spells, classes, config, series, listEvery, zone, users } = drawn
     const hands = this.#world.hands()
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
@@ -153,6 +153,7 @@ export class Examiner {
       ),
       ...(series && { series }),
       ...(zone && { hoursAhead: zones[zone] }),
+      ...{ users },
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),

@@ -223,7 +223,10 @@ const hands: Tour = {
       ],
     })),
     profile: { classes: 1, students: 2, eventsPerMinute: 2 },
-    switches: { ...plain, roomReuse: 'off', playerList: 'full', listBlindSeconds: 10, playersPerPage: 5 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', playerList: 'full', listBlindSeconds: 10, playersPerPage: 5 },
+      ...{ playerQuota: 20, playerQuotaStatus: '429' },
+    },
   },
 }
 
@@ -260,7 +263,13 @@ const crowd: Tour = {
   length: 16 * minute,
   demands: {
     ...{ plan: 'enterprise', apps: ['alpha'], profile: { classes: 14, eventsPerMinute: 420 } },
-    quirks: { burstOfCalls: 180, unknownCmd: 0.01, malformedRecord: 0.01, sharedReward: 0.1 },
+    quirks: {
+      burstOfCalls: 180,
+      unknownCmd: 0.01,
+      malformedRecord: 0.01,
+      sharedReward: 0.1,
+      clearedFiles: 0.3,
+    },
     switches: { feedShape: 'list', listShape: 'list', tail: 'valid', roomReuse: 'on' },
   },
 }

@@ -73,7 +73,21 @@ function progress({ url }: Resource, { pages, done }: Conversion): object {
 
 export function discard(room: Classroom, now: number): void {
   const kept = [...room.contents.resources.values()]
-  if (kept.length > 0) remove(room, [room.draw.pick(kept)], room.teacher, now)
+  const { clearedFiles } = room.rules.quirks
+  if (kept.length === 0) return
+  if (clearedFiles > 0 && room.draw.chance(clearedFiles)) clear(room, kept, now)
+  else remove(room, [room.draw.pick(kept)], room.teacher, now)
+}
+
+function clear(room: Classroom, kept: readonly Resource[], now: number): void {
+  const { draw, teacher } = room
+  remove(room, kept, teacher, now)
+  const { taskUuid, taskToken: _, taskProgress: __, ...file } = draw.pick(kept)
+  room.later(now + draw.between(50_000, 90_000), then => {
+    const again = { ...file, updateTime: then }
+    if (taskUuid === undefined) put(room, again, teacher, then)
+    else convert(room, again, { operator: teacher, later: (time, act) => room.later(time, act) }, then)
+  })
 }
 
 export function put(room: Classroom, resource: Resource, operator: Member, now: number): void {

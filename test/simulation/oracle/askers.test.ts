@@ -35,6 +35,24 @@ describe('a feed', () => {
   })
 })
 
+describe('whoever is named in the configuration', () => {
+  const judgeUids = async (...asked: readonly string[]) => {
+    const arrivals = asked.map(uids => ({
+      ...{ app: 'alpha', operation: 'realtimeQuality', time: 0, target: `/?startTs=1&uids=${uids}` },
+    }))
+    const examination = {
+      sandbox: { arrivals: { count: arrivals.length, list: () => arrivals as Partial<Arrival>[] } },
+      ...{ apps: [{ id: 'alpha', regions: ['eu'] }], streams: [], users: [7, 70, 8], isEnd: true },
+    } as unknown as Examination
+    return (await examineAskers(examination)).map(({ text }) => text)
+  }
+
+  it('is asked for', async () => {
+    expect(await judgeUids('7%2C70', '8')).toEqual([])
+    expect(await judgeUids('7%2C8', '7')).toEqual(['nobody asks for user 70 of alpha in real time'])
+  })
+})
+
 describe('whoever lost an app', () => {
   /** What is said of a request that arrives two minutes after another process has the app. */
   async function judgeAfter(stood: number) {

@@ -56,7 +56,8 @@ export async function examineAskers(examination: Examination): Promise<readonly 
         : []),
     ]
   })
-  return [...wrong, ...takenAway(examination, owned), ...unasked(examination), ...tooSeldom(examination)]
+  const left = [...unasked(examination), ...tooSeldom(examination), ...usersLeft(examination)]
+  return [...wrong, ...takenAway(examination, owned), ...left]
 }
 
 /** From the end of the faults until whoever was away is back, and has its share, ms. */
@@ -77,6 +78,24 @@ const allAsk = 60_000
 const feedRound = 4 * 60_000
 /** Nobody who watches a school leaves its feed alone for longer, whatever it answers, ms. */
 const longestAlone = 5 * 60_000
+
+/** Whoever is named in the configuration is asked for, however many they are. */
+function usersLeft({ sandbox, apps, users = [], isEnd }: Examination): readonly Finding[] {
+  if (!isEnd || users.length === 0) return []
+  const questions = sandbox.arrivals
+    .list(0, sandbox.arrivals.count)
+    .filter(({ operation }) => operation === 'realtimeQuality')
+    .map(({ app, target }) => ({ app, query: new URL(target, 'http://provider').searchParams }))
+  return apps.flatMap(({ id }) => {
+    const asked = questions
+      .filter(({ app }) => app === id)
+      .flatMap(({ query }) => (query.get('uids') ?? '').split(','))
+    const left = users.filter(uid => !asked.includes(String(uid)))
+    return left.map(
+      uid => ({ kind: 'owed', text: `nobody asks for user ${uid} of ${id} in real time` }) as const,
+    )
+  })
+}
 
 /**
  * Each feed of an app is asked when all is well, and again and again where no process breaks, as one may forget what it would

@@ -84,6 +84,8 @@ export interface Examination {
   readonly counters?: 'joint' | 'split'
   /** For so many seconds after its end a range is searched again for late calls, where an operator said so. */
   readonly callLateness?: number
+  /** Who is asked for one by one in real time. */
+  readonly users?: readonly number[]
   /** The time zone of the apps is so far ahead of UTC, hours. */
   readonly hoursAhead?: number
   /** When the configuration was changed so that it allows half as much in a short while. */

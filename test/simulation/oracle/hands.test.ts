@@ -15,9 +15,14 @@ const gone: Made = { id: 'p2', streamUrl: 'rtmp://a/2', region: 'ap', createdAt:
 const asked: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/1', id: 'p1', end: 'done' }
 const ended: Hand = { act: 'destroy', app: 'a', destroys: 'p2', end: 'done' }
 
-async function judge(hands: readonly Hand[], players: readonly Made[] = [one, gone], region = 'eu') {
+async function judge(
+  hands: readonly Hand[],
+  players: readonly Made[] = [one, gone],
+  region = 'eu',
+  refused: readonly object[] = [],
+) {
   const rows = async () => [{ key: 'a p1', region }]
-  const sandbox = { players: () => players }
+  const sandbox = { players: () => players, arrivals: { count: refused.length, list: () => refused } }
   const examination = { sandbox, rows, hands, isEnd: true } as unknown as Examination
   return (await examineHands(examination)).map(({ kind, text }) => `${kind}: ${text}`)
 }
@@ -50,6 +55,17 @@ describe('players that are made by hand', () => {
     expect(await judge([{ ...refused, end: 'conflict' }])).toEqual([
       expect.stringMatching(/^lost: .*p1 of a was made/),
     ])
+  })
+
+  it('are too many, and not asked for too often, where the provider has its quota of them', async () => {
+    const { id: _, ...refused } = asked
+    const hasty: Hand = { ...refused, end: 'rate_limited' }
+    const arrival = { app: 'a', operation: 'createPlayer', status: 429 }
+    const judgeRefusal = (refusal: object) => judge([hasty], [], 'eu', [refusal])
+    expect(await judgeRefusal(arrival)).toEqual([
+      expect.stringMatching(/^different: .*a is said to ask too often/),
+    ])
+    expect(await judgeRefusal({ ...arrival, fault: 'status' })).toEqual([])
   })
 
   it('do not live on when they are said to be destroyed', async () => {

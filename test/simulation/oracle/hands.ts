@@ -35,6 +35,12 @@ export async function examineHands(examination: Examination): Promise<readonly F
       found.add('duplicate', 'players by hand', `${streamUrl} of ${app} was made ${made.length} times`)
     if (end === 'done' && !made.some(one => one.id === id))
       found.add('different', 'players by hand', `${id} of ${app} is another than was wanted: ${streamUrl}`)
+    if (end === 'rate_limited' && !isRefused(examination, app))
+      found.add(
+        'different',
+        'players by hand',
+        `${app} is said to ask too often, and has all that it may have`,
+      )
     if (end === 'conflict' && made.length > 0)
       found.add('lost', 'players by hand', `${made[0]!.id} of ${app} was made, and is said to be refused`)
   }
@@ -54,6 +60,13 @@ export async function examineHands(examination: Examination): Promise<readonly F
       found.add('different', 'players by hand', `${id} of ${app} is in ${player.region}, not in ${region}`)
   }
   return found.list()
+}
+
+/** Whether somebody was refused without a reason, as whoever asks too often. */
+function isRefused({ sandbox: { arrivals } }: Examination, app: string): boolean {
+  return arrivals
+    .list(0, arrivals.count)
+    .some(one => one.app === app && one.operation === 'createPlayer' && one.status === 429 && one.fault)
 }
 
 interface Life {

@@ -86,10 +86,13 @@ function isAbout({ uids }: Series, uid: string): boolean {
 /** Times whose values were in an answer. */
 function servedTimes({ sandbox }: Examination, series: Series): ReadonlySet<number> {
   const truth = sandbox.analytics(series.app)
+  // An entry that holds all of a user lacks nothing, whatever lacks an entry for a time.
+  const isWhole = series.uids !== '' && sandbox.settings.switches.realtimeUsers === 'users'
   const times = new Set<number>()
   for (const asked of series.asked)
     for (const at of timesIn(series, asked))
-      if (!times.has(at) && isServed(truth, series, at, asked)) times.add(at)
+      if (!times.has(at) && (isServed(truth, series, at, asked) || (isWhole && asked.answer === 'served')))
+        times.add(at)
   return times
 }
 
