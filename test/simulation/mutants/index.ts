@@ -12,6 +12,7 @@ import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
+import { visitors } from './visitors.ts'
 
 /** All planted bugs. */
 export const plants: readonly Plant[] = [
@@ -28,4 +29,5 @@ export const plants: readonly Plant[] = [
   ...told,
   ...strangers,
   ...newcomers,
+  ...visitors,
 ]
