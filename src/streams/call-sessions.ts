@@ -16,7 +16,16 @@ import { furtherWork, halveTime, metricWork, type Session } from './calls/call-w
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
-import { asText, judgeEach, lackOf, lastByKey, lastOfEach, type Read, redact } from './parts/items.ts'
+import {
+  asText,
+  digestOf,
+  judgeEach,
+  lackOf,
+  lastByKey,
+  lastOfEach,
+  type Read,
+  redact,
+} from './parts/items.ts'
 import { readState } from './parts/stream-state.ts'
 import { believedAhead, fieldsBeside, secondsTimestamp } from './parts/values.ts'
 import type { Substream } from './stream.ts'
@@ -98,6 +107,8 @@ const State = z.object({
   /** Items of the pages so far, readable or not, and how many are counted; absent in what an older program left. */
   listed: z.number().nullable().default(null),
   total: z.number().nullable().default(null),
+  /** Tells the page before again of which nothing could be read. */
+  unread: z.string().nullable().default(null),
 })
 
 const columns = new Set(Object.keys(SessionItem.shape))
@@ -117,7 +128,11 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
   )
   const rows = { 'analytics.call_session': listed.map(item => sessionRow(item, page)) }
   // A provider that answers every page number with the same page would never come to an end.
-  const isRepeated = listed.length > 0 && sessions.length === before.length
+  const unread = listed.length > 0 ? null : (digestOf(page.items) ?? null)
+  const isRepeated =
+    listed.length > 0
+      ? sessions.length === before.length
+      : page.items.length > 0 && unread !== null && unread === carried.unread
   const isOver = isRepeated || !mayBeFollowed(page)
   const users = selection.minUsers > 0 ? usersIn(listed, known) : []
   const cname = carried.cname ?? listed.find(({ value }) => value.cname)?.value.cname ?? null
@@ -130,6 +145,7 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
       ...(users.length > 0 && { users }),
       ...(cname && { cname }),
       ...(total !== undefined && { total }),
+      ...(unread && { unread }),
     }
     return { rows, rejects, streamState, reading: 'next', work: [] }
   }

@@ -8,7 +8,7 @@ import { type CallRow, call as table } from '../tables/analytics.ts'
 import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
 import type { Reject, WindowPage, WindowResult, WindowSeries } from './page.ts'
 import { cronKey, orCron, paceOf, pauseMistakes } from './parts/cadence.ts'
-import { isObject, judgeEach, lastOfEach, type Read, redact } from './parts/items.ts'
+import { digestOf, isObject, judgeEach, lastOfEach, type Read, redact } from './parts/items.ts'
 import {
   believedAhead,
   fieldsBeside,
@@ -123,7 +123,7 @@ function toRows(page: WindowPage): WindowResult {
     rows: { 'analytics.call': listed.map(item => callRow(item, page)) },
     rejects: [...rejects, ...work.flatMap(each => each.rejects)],
     hints: hintRooms(found, now),
-    listed: found.map(call => call.call_id),
+    listed: [...found.map(call => call.call_id), ...rejects.map(({ item }) => digestOf([item]) ?? '')],
     reading: listsAll ? 'whole' : readingOf(page),
     listsAll,
     unfinished: [...new Set(unfinished)].filter(at => at >= range.from && at < range.to),

@@ -25,6 +25,15 @@ function call(parts: object) {
 }
 
 describe('the search for calls', () => {
+  it('knows a page again of which it could read nothing', () => {
+    const listedOf = (cname: string) =>
+      calls.toRows(windowPageOf({ items: [call({ cname, call_id: null }), call({ call_id: [cname] })] }))
+        .listed
+    expect(listedOf('a')).toHaveLength(2)
+    expect(listedOf('a')).toEqual(listedOf('a'))
+    expect(listedOf('b')).not.toEqual(listedOf('a'))
+  })
+
   it('always says which page and how large', () => {
     const bounds = { start: newYear, end: newYear + hour }
     const asked = calls.request('app & co', allCalls, bounds, 3)

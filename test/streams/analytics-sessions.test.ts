@@ -265,6 +265,12 @@ describe('the sessions of a call', () => {
     expect(sidsOf(harvests[1]!.work)).toHaveLength(3)
   })
 
+  it('come to an end where every page is one of which nothing can be read', () => {
+    const page = Array.from({ length: 100 }, (_, i) => ({ sid: null, uid: i }))
+    const harvests = readPages([page, page, page])
+    expect(harvests.map(({ reading }) => reading)).toEqual(['next', 'whole'])
+  })
+
   it('make the same work in whatever order they are listed', () => {
     const all = sessions(130)
     const work = readPages(inPages(all)).at(-1)!.work
