@@ -77,6 +77,8 @@ export interface Demands {
   readonly handAsks?: number
   /** Somebody has a room read again whose log was asked for just now, so often, ms. */
   readonly marksEvery?: number
+  /** Somebody changes a classroom of the first app, so often, ms. */
+  readonly teachEvery?: number
   /** People of the first class of each app are asked for by themselves, in the whole project. */
   readonly ofUsers?: boolean
   /** Everything is kept for thirty hours: when all is well it is waited until a part of it is older. */

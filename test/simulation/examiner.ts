@@ -9,6 +9,7 @@ import { examineClassroom } from './oracle/classroom.ts'
 import { examineDays } from './oracle/days.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
 import { examineHands } from './oracle/hands.ts'
+import { examineLessons } from './oracle/lessons.ts'
 import { examineManners } from './oracle/manners.ts'
 import { examineMarks } from './oracle/marks.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
@@ -24,7 +25,7 @@ const longestRound = 12 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
-  ...[examineNearness, examineMarks, examineDays],
+  ...[examineNearness, examineMarks, examineLessons, examineDays],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -135,7 +136,7 @@ export class Examiner {
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
-      ...(hands && { hands: hands.done, byHand: hands.arrived, marks: hands.marks }),
+      ...(hands && { hands: hands.done, byHand: hands.arrived, marks: hands.marks, lessons: hands.lessons }),
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,

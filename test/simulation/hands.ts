@@ -16,8 +16,10 @@ import { createLedger } from '../../src/postgres/ledger.ts'
 import { createIntentStore } from '../../src/postgres/players.ts'
 import { ParameterError } from '../../src/provider/operation.ts'
 import type { Kernel, Process } from './kernel.ts'
+import { lessonOf } from './lessons.ts'
 import { networkThrough } from './network.ts'
 import type { Hand } from './oracle/hands.ts'
+import type { Lesson, SentRequest } from './oracle/lessons.ts'
 import type { Mark } from './oracle/marks.ts'
 import type { Server } from './server.ts'
 import { sessionsThrough } from './session.ts'
@@ -41,6 +43,9 @@ export interface Hands {
   /** Has a room read again, once each, whose log was asked for just now: the answer may be on its way. */
   readonly mark: () => Promise<void>
   readonly marks: readonly Mark[]
+  /** Uses the next one of the operations that change a classroom, in one that goes on; one at a time. */
+  readonly teach: (app: string) => Promise<void>
+  readonly lessons: readonly Lesson[]
   /** Numbers of its requests among all that arrived. */
   readonly arrived: readonly number[]
   /** What came of it, in their order. */
@@ -56,6 +61,8 @@ const ofLogs: readonly unknown[] = ['roomEvents', 'popupQuiz', 'poll']
 const lastRequests = 50
 const justNow = 2_000
 
+/** State of a room. */
+const started = 1
 /** Seconds. */
 const day = 86_400
 /** Who asks waits no longer for room, ms. */
@@ -75,7 +82,11 @@ export async function createHands({
   const { direct } = await connectionsOf(config, server.urlFor(process.name), clock)
   const pool = connect({ ...direct, poolSize: 2, driver: sessionsThrough({ kernel, process, server }) })
   const { deadline } = engineSettings(config)
-  const agent = networkThrough(kernel, process, sandbox)
+  const sent: SentRequest[] = []
+  const agent = networkThrough(kernel, process, sandbox, ({ method, path, body }) => {
+    sent.push({ method: String(method), target: path, body: body ? JSON.parse(String(body)) : undefined })
+    return () => {}
+  })
   const credentials = await credentialsOf(config, clock)
   const client = createClient({
     ...{ clock, random, deadline, queue: createPlainQueue() },
@@ -97,6 +108,8 @@ export async function createHands({
   })
   const done: Hand[] = []
   const marks: Mark[] = []
+  const lessons: Lesson[] = []
+  let isTeaching = false
   const settle = async (act: () => Promise<Pick<Hand, 'id'> | undefined>, told: Omit<Hand, 'id' | 'end'>) => {
     try {
       const { id } = (await act()) ?? {}
@@ -111,7 +124,21 @@ export async function createHands({
   return {
     done,
     marks,
+    lessons,
     arrived,
+    teach: async app => {
+      const room = sandbox()
+        .universe.app(app)
+        ?.rooms.findLast(({ state }) => state === started)
+      if (isTeaching || !room) return
+      isTeaching = true
+      const { operation, given } = lessonOf(lessons.length, room)
+      const before = sent.length
+      const call = client.app(app).classroom[operation] as (given: object) => Promise<unknown>
+      const end = await call(given).then(() => 'done', endOf)
+      lessons.push({ app, operation, given, end, sent: sent.slice(before) })
+      isTeaching = false
+    },
     mark: async () => {
       const { arrivals } = sandbox()
       const at = clock.now()

@@ -19,16 +19,17 @@ const slowest = 10_000
 
 /**
  * Connections of one process to the sandbox: each request waits for its turn, and may meet a fault on the way. `sending`
- * is told when one is sent, and what it answers hears of which app it was.
+ * is told what is sent, and what it answers hears of which app it was.
  */
 export function networkThrough(
   kernel: Kernel,
   process: Process,
   sandbox: () => Sandbox,
-  sending: () => (app: string | undefined) => void = () => () => {},
+  sending: (request: Outgoing) => (app: string | undefined) => void = () => () => {},
 ): Agency {
-  const answerTo = async ({ method, path, headers, body }: Outgoing, signal: AbortSignal) => {
-    const sent = sending()
+  const answerTo = async (request: Outgoing, signal: AbortSignal) => {
+    const { method, path } = request
+    const sent = sending(request)
     let arrival: Arrival | undefined
     let isLost = false
     /** Who asked will never have the answer: it is as if the provider's line had broken. */
@@ -42,7 +43,7 @@ export function networkThrough(
       work: async () => {
         const { arrivals } = sandbox()
         const before = arrivals.count
-        const answer = await ask(sandbox(), { method, path, headers, body })
+        const answer = await ask(sandbox(), request)
         arrival = arrivals.list(before, 1)[0]
         if (arrival) process.arrived?.push(arrival.n)
         sent(arrival?.app)

@@ -186,7 +186,8 @@ class Run {
       await this.#processes.boot(`slot${n}`)
       await kernel.rest()
     }
-    if (this.#byHand || this.#handAsks !== undefined || this.#demands.marksEvery !== undefined)
+    const { marksEvery, teachEvery } = this.#demands
+    if (this.#byHand || [this.#handAsks, marksEvery, teachEvery].some(each => each !== undefined))
       this.#hands = await createHands({
         ...{ kernel, server, sandbox: () => this.#sandbox },
         ...{ random: this.#random('hand'), config: this.#drawn.config },
@@ -195,6 +196,7 @@ class Run {
     this.#turn()
     this.#askByHand(0)
     this.#mark()
+    this.#teach()
     const { tightenedAt } = this.#demands
     if (tightenedAt !== undefined) kernel.after(tightenedAt, undefined, () => this.#processes.reload())
     scheduleTrouble({
@@ -286,6 +288,13 @@ class Run {
     if (marksEvery === undefined || this.#isHealing) return
     void this.#hands?.mark()
     this.kernel.after(marksEvery, undefined, () => this.#mark())
+  }
+
+  #teach(): void {
+    const { teachEvery } = this.#demands
+    if (teachEvery === undefined || this.#isHealing) return
+    void this.#hands?.teach(this.#drawn.apps[0]!.id)
+    this.kernel.after(teachEvery, undefined, () => this.#teach())
   }
 
   #heal(): void {

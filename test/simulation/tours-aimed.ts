@@ -172,7 +172,7 @@ export const marks: Tour = {
 export const lessons: Tour = {
   length: 8 * minute,
   demands: {
-    ...{ ...calm, plan: 'premium', ahead: 75 * second },
+    ...{ ...calm, plan: 'premium', ahead: 75 * second, teachEvery: 13 * second },
     database: [
       [125 * second, 'setAhead', 70 * second],
       [155 * second, 'setAhead', 0],

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
 import type { Plan } from './contract.ts'
 import type { Hand } from './hands.ts'
+import type { Lesson } from './lessons.ts'
 import type { Mark } from './marks.ts'
 import type { Standstill } from './standstills.ts'
 
@@ -74,6 +75,8 @@ export interface Examination {
   readonly hands?: readonly Hand[]
   /** Rooms that somebody wanted to be read again. */
   readonly marks?: readonly Mark[]
+  /** What people did in classrooms. */
+  readonly lessons?: readonly Lesson[]
   /** Numbers of their requests among all that arrived: nobody stores what these are answered. */
   readonly byHand?: readonly number[]
   /** Others make and delete players too, with the same credentials. */
