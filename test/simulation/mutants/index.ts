@@ -10,6 +10,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
+import { teachers } from './teachers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
 import { visitors } from './visitors.ts'
@@ -30,4 +31,5 @@ export const plants: readonly Plant[] = [
   ...strangers,
   ...newcomers,
   ...visitors,
+  ...teachers,
 ]
