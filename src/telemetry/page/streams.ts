@@ -65,7 +65,6 @@ function streamFacts(facts: PageFacts, stream: StreamTitle, range: Span): readon
     const readAt = readTimes.get(id) ?? null
     return { readAt, isLate: isLate(byApp.get(id), range[1]) }
   }
-  const series = stored.reduce((sum, { open }) => sum + open, 0)
   return [
     {
       ...stream,
@@ -73,7 +72,7 @@ function streamFacts(facts: PageFacts, stream: StreamTitle, range: Span): readon
       ribbon: worstOf(timelines.map(each => cellsOf(each, standing(each.app), range))),
       readAt: readTimes.size > 0 ? Math.max(...readTimes.values()) : null,
       waiting: {
-        seconds: backlog.reduce((sum, each) => sum + each.unreadSeconds, 0) / Math.max(1, series),
+        seconds: Math.max(0, ...backlog.map(each => each.longestUnreadSeconds)),
         items: backlog.reduce((sum, each) => sum + each.items, 0),
       },
     },

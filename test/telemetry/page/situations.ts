@@ -103,8 +103,13 @@ function factsOf(situation: Situation): PageFacts {
     backlog: pairs
       .filter(({ name }) => byTime.includes(name) || name.startsWith('call-'))
       .map(({ app, name }) => ({
-        ...{ app, stream: name, seconds: 3_600, unreadSeconds: 90, items: name.startsWith('call-') ? 3 : 0 },
-        ...{ oldest: ago(3_600), lostSeconds: 0, lostItems: 0 },
+        ...{ app, stream: name, series: 1, seconds: 3_600, longestSeconds: 3_600, longestUnreadSeconds: 90 },
+        ...{
+          items: name.startsWith('call-') ? 3 : 0,
+          oldest: ago(3_600),
+          longestLostSeconds: 0,
+          lostItems: 0,
+        },
       })),
     deadLetters: situation.deadLetters ?? [],
     divergences: 0,
