@@ -64,7 +64,8 @@ const gaps = db
   .orderBy('state')
   .orderBy('reason')
 
-const letters = db
+/** By app, stream and reason. */
+export const deadLetters = db
   .selectFrom('ingest.dead_letter')
   .select(['app_id as app', 'stream', 'reason', whole('sum(occurrences)').as('letters')])
   .select(isoTime('max(last_seen_at)').as('lastSeen'))
@@ -110,7 +111,7 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
     rooms: await rowsOf(pool, rooms),
     gaps: await rowsOf(pool, gaps),
     backlog: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: backlog, values: [] }),
-    deadLetters: await rowsOf(pool, letters),
+    deadLetters: await rowsOf(pool, deadLetters),
     owners: await rowsOf(pool, owners),
     unknownZones: await rowsOf(pool, unknownZones),
   }
