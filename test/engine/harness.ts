@@ -142,6 +142,8 @@ export interface Counts {
   readonly letters: string[]
   readonly debits: string[]
   readonly refusals: string[]
+  /** Shards at each claim, or the code of what kept them from being renewed. */
+  readonly owned: (number | string)[]
   /** What a stream owes, every time that it says so. */
   readonly backlog: { readonly seconds: number; readonly expiresIn: number | null; readonly turn?: number }[]
 }
@@ -158,7 +160,8 @@ function fakeMeter(counts: Counts): Meter {
     limitViolation: (operation, kind) => counts.refusals.push(`${operation} ${kind}`),
     debit: group => counts.debits.push(group),
     schedule: () => {},
-    owned: () => {},
+    owned: shards => counts.owned.push(shards),
+    unrenewed: fault => counts.owned.push(fault.code ?? 'unrenewed'),
     left: () => {},
     backlog: (_labels, state) => counts.backlog.push(state),
     budget: () => {},
@@ -234,7 +237,7 @@ export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
 export function createHarness(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
-  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], backlog: [] }
+  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], owned: [], backlog: [] }
   const said: string[] = []
   const log = fakeLog(said)
   return {
