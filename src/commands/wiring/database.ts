@@ -126,7 +126,7 @@ export async function assertMigrated(config: Config, url: string): Promise<strin
         `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
       )
     const unable = await whoMayNotShare(pool, role)
-    if (unable === undefined) return await findPoolerAway(config)
+    if (unable === undefined) return (await findRoleAway(options, role)) ?? (await findPoolerAway(config))
     throw new CommandError(
       `${unable} may not write in the schema ingest_jobs, by which processes share the work: ` +
         `grant penstock_runtime to ${unable}`,
@@ -141,6 +141,13 @@ async function findAway(pool: pg.Pool, options: ConnectOptions, key: AddressKey)
   const fault = problem?.text ?? (await findSessionProblem(pool, options, key))
   if (fault) throw new CommandError(fault)
   return undefined
+}
+
+/** The login may not be a member of the role. */
+async function findRoleAway(options: ConnectOptions, role: string) {
+  return role === ''
+    ? undefined
+    : await withPool({ ...options, role }, pool => findAway(pool, options, 'database.url'))
 }
 
 async function findPoolerAway(config: Config): Promise<string | undefined> {
