@@ -140,7 +140,8 @@ export async function auditLedger(
   const [evidenceSince = null] = groups.map(({ from }) => from).sort()
   const letters = evidenceSince === null ? [] : await rowsOf(pool, deadLetters)
   const refusals = letters.filter(
-    ({ reason, lastSeen }) => isRefusal(reason) && Date.parse(lastSeen) >= Date.parse(evidenceSince!),
+    // It is told in whole seconds.
+    ({ reason, lastSeen }) => isRefusal(reason) && Date.parse(lastSeen) + 1_000 > Date.parse(evidenceSince!),
   )
   return { evidenceSince, groups, refusals }
 }

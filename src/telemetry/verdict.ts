@@ -66,7 +66,14 @@ export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): 
     ['starting', whyStarting(facts)],
   ]
   const [state, cause] = found.find(([, cause]) => cause !== undefined) ?? ['well', wellText(facts)]
-  return { state, sentence: `${cause}.` }
+  return { state, sentence: `${withRefusal(facts, state, cause!)}.` }
+}
+
+/** What is late or expires may be so because the provider refuses it: then that alone says what to do. */
+function withRefusal(facts: Known, state: VerdictState, cause: string): string {
+  const [refusal] = refusedApps(facts).toSorted((a, b) => b.weight - a.weight)
+  const isTold = (state !== 'behind' && state !== 'losing') || !refusal || cause.startsWith(refusal.text)
+  return isTold ? cause : sentenceOf(cause, [refusal.text.replace(/^T/, 't')])
 }
 
 function whyStopped(facts: Known): string | undefined {

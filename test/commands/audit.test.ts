@@ -67,8 +67,8 @@ it('says how many requests the provider refused for a limit all the same, and wh
   await execute(
     database.url,
     `insert into ingest.dead_letter (app_id, stream, series, reason, body, occurrences, last_seen_at)
-     select '0a1b2c', 'calls', '', reason, '', n, timestamptz '2026-01-05T12:00:03Z' - make_interval(days => age)
-     from (values ('time_range_limit', 30, 0), ('qps_limit', 1200, 0), ('malformed', 5, 0), ('no_access', 9, 1)) v(reason, n, age)`,
+     select '0a1b2c', 'calls', '', reason, '', n, timestamptz '2026-01-05T12:00:03Z' - make_interval(secs => age)
+     from (values ('time_range_limit', 30, 0), ('qps_limit', 1200, 1.1), ('malformed', 5, 0), ('no_access', 9, 60)) v(reason, n, age)`,
   )
   const { code, stdout } = await penstock(['audit', '--config', config])
   expect(stdout).toMatch(

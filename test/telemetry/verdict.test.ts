@@ -173,6 +173,14 @@ describe('the verdict', () => {
         'The provider has refused 37 requests for call analytics since 05:30 UTC, the last at 05:40 UTC: the range begins before what the plan serves: correct `plan`, or lower `availableData` under `limits`; nothing lost yet.',
     })
     expect(verdictOf('no_access', since).state).toBe('behind')
+    const refusals = [{ kind: 'no_access', since, last: since, requests: 5 }] as const
+    const late = {
+      providers: [provider({ family: 'analytics', refusals })],
+      reading: [reading({ lateSeconds: 9_000 })],
+    }
+    expect(judge(facts({ process: late })).sentence).toMatch(
+      /^app-events is 2 h late .*; the provider has refused 5 requests .*: correct `plan`, or switch the stream off\.$/,
+    )
   })
 
   it('says of a database that is away since when, also where it has never answered', () => {
