@@ -2,6 +2,7 @@ import { loadConfig } from '../config/load.ts'
 import type { EngineSettings } from '../engine/settings.ts'
 import { type Audit, type AuditedLimit, auditLedger, type GroupEvidence } from '../postgres/audit.ts'
 import { strictest } from '../provider/limits.ts'
+import { countOf, isRefusal } from '../telemetry/wording.ts'
 import { CommandError } from './cli/exit.ts'
 import type { ReportOptions } from './cli/options.ts'
 import { countText, printLines, textTable, windowText } from './cli/output.ts'
@@ -13,7 +14,7 @@ export async function audit(options: ReportOptions): Promise<void> {
   const config = await loadConfig(options.config, { env: process.env })
   const limits = limitsOf(engineSettings(config))
   const found = await withDatabase(config, { isPrepared: true, isReading: true, role: '' }, pool =>
-    auditLedger(pool, limits),
+    auditLedger(pool, limits, isRefusal),
   )
   tell(found, options.json ? 'json' : 'text')
 }
@@ -46,7 +47,7 @@ function isBroken({ verdict }: GroupEvidence): boolean {
 }
 
 /** The audit for people. */
-export function auditLines({ evidenceSince, groups }: Audit): readonly string[] {
+export function auditLines({ evidenceSince, groups, refusals }: Audit): readonly string[] {
   if (evidenceSince === null) return ['the ledger is empty: nothing that is counted has been asked for yet']
   const rows = groups.flatMap(each => {
     const { scope, group, debits, assumed, verdict } = each
@@ -82,6 +83,20 @@ export function auditLines({ evidenceSince, groups }: Audit): readonly string[] 
       purposes,
     ),
     '',
-    groups.some(isBroken) ? 'a limit may have been broken' : 'no request broke a limit',
+    `${groups.some(isBroken) ? 'a limit may have been broken' : 'no request broke a limit'}${refusalText(refusals)}`,
   ]
+}
+
+/** Who refuses has other limits than the configuration, or counts others' requests too. */
+function refusalText(refusals: Audit['refusals']): string {
+  if (refusals.length === 0) return ''
+  const counts = new Map<string, number>()
+  for (const { reason, letters } of refusals) counts.set(reason, (counts.get(reason) ?? 0) + letters)
+  const all = [...counts.values()].reduce((sum, each) => sum + each, 0)
+  const kinds = [...counts].map(([reason, count]) => `${reason} ${countText(count)}`).join(', ')
+  const last = refusals
+    .map(({ lastSeen }) => lastSeen)
+    .sort()
+    .at(-1)
+  return ` as it is configured, yet the provider refused ${countOf(all, 'request')} for one (${kinds}), the last at ${last}: correct \`plan\` or \`limits\`, or see who else uses the credential`
 }

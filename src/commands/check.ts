@@ -122,7 +122,7 @@ function checkRole(config: Config, url: string): Promise<Finding> {
     const { rows } = await pool.query<{ closed: number; creates: boolean; role: string }>(rights)
     const { closed, creates, role } = rows[0]!
     if (closed > 0)
-      return failed('role', `${role} may not write ${closed} tables; run \`penstock migrate up\``)
+      return failed('role', `${role} may not write ${closed} tables: grant penstock_runtime to ${role}`)
     if (!creates) return ok('role', `${role} may write rows and change no table`)
     return warning('role', `${role} may change tables too; database.role: penstock_runtime takes that away`)
   })

@@ -1,10 +1,10 @@
 import { systemClock } from '../clock/system.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import type { StoreStatus } from '../engine/ports.ts'
+import type { BacklogStatus, StoreStatus } from '../engine/ports.ts'
 import { readStatus } from '../postgres/status.ts'
 import { type Facts, judge, type PauseOf, type Verdict } from '../telemetry/verdict.ts'
-import { duration } from '../telemetry/wording.ts'
+import { countOf, duration } from '../telemetry/wording.ts'
 import { appSettings, createFollowing, restOf } from './app-settings.ts'
 import { exitFailed, Told, untilToldToStop } from './cli/exit.ts'
 import { bar, countText, isColourful, paint, printLines, textTable } from './cli/output.ts'
@@ -173,11 +173,8 @@ function statusLines(status: Facts): readonly string[] {
     '',
     ...part(
       'no stream of call analytics has been begun',
-      ['app', 'stream by time', 'backlog', 'never read', 'parts in backlog', 'oldest', 'lost', 'parts lost'],
-      backlog.map(each => [
-        ...[each.app, each.stream, length(each.seconds), length(each.unreadSeconds), each.items],
-        ...[each.oldest, length(each.lostSeconds), each.lostItems],
-      ]),
+      ['app', 'stream by time', 'backlog', 'longest', 'never read', 'oldest', 'lost'],
+      backlog.map(backlogRow),
     ),
     '',
     ...part(
@@ -193,6 +190,18 @@ function statusLines(status: Facts): readonly string[] {
     ),
     ...(divergences > 0 ? ['', `${countText(divergences)} divergences wait in ingest.divergence`] : []),
   ]
+}
+
+/** What one series has of it at most: a sum over hundreds of them is no time that anybody knows. */
+function backlogRow({ app, stream, series, items, oldest, lostItems, ...longest }: BacklogStatus) {
+  if (items > 0 || lostItems > 0) return [app, stream, parts(items), null, null, oldest, parts(lostItems)]
+  const { longestSeconds, longestUnreadSeconds, longestLostSeconds } = longest
+  const lengths = [longestSeconds, longestUnreadSeconds].map(length)
+  return [app, stream, `${countText(series)} series`, ...lengths, oldest, length(longestLostSeconds)]
+}
+
+function parts(items: number): string | null {
+  return items === 0 ? null : `${countOf(items, 'part')} of calls`
 }
 
 function ownerLines({ at, now = at, owners = [], replicaAt }: Facts): readonly string[] {

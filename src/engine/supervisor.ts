@@ -44,6 +44,9 @@ const claimBackoff: Backoff = { first: 500, cap: 3_000 }
 /** A claim that takes longer than this, ms, is given up: its connection may be dead. */
 const CLAIM_DEADLINE_MS = 10_000
 
+/** Whoever did not renew its shards for so long, ms, is taken for dead by others. */
+const HELD_MS = 10_000
+
 /** Room for rows is made for so long at most, ms, before the first page: what is owned must be renewed meanwhile. */
 const PREPARE_DEADLINE_MS = 5_000
 
@@ -256,14 +259,16 @@ export class Engine {
 
   /** Renews what is held and takes what became free, until the engine stops. */
   async #own(): Promise<void> {
-    const { settings, ownership, clock, random, log } = this.#context
+    const { settings, ownership, clock, random, log, meter } = this.#context
     const { signal } = this.#stopping
+    let renewedAt = clock.monotonic()
     for (let failures = 0; !signal.aborted; ) {
       try {
         const claim = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), undefined, signal)
         if (!claim) throw new StoreUnavailable(undefined, { timeout: 'query' })
         if (claim.fences.length > 0) await this.#prepare()
         this.#adopt(claim)
+        renewedAt = clock.monotonic()
         failures = 0
         const wasDown = this.#health.state() === 'down'
         this.#health.answered()
@@ -272,6 +277,10 @@ export class Engine {
         if (signal.aborted) return
         failures += 1
         const why = error instanceof StoreUnavailable ? error.fault : { error }
+        if (clock.monotonic() - renewedAt >= HELD_MS) {
+          this.#shards = 0
+          meter.unrenewed('code' in why ? why : {})
+        }
         log.error('ownership could not be renewed; trying again', why)
       }
       await this.#wakeup.wait(

@@ -54,7 +54,8 @@ export function* classify(
     body = yield* decodeSteps(arrival.bytes)
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    return fail(error instanceof JsonTooLarge ? 'too_large' : 'malformed', error.message)
+    if (error instanceof JsonTooLarge) return fail('too_large', error.message)
+    return fail('malformed', isWebPage(arrival) ? webPage : error.message)
   }
   const answeredAt = envelopeTime(body) ?? dated
   const code = businessCode(body)
@@ -99,7 +100,7 @@ function refusedByStatus(
   const kind = isOfQuota(operation, arrival) ? 'quota' : kindBehindStatus(operation, status, code, body)
   const failure: Failure = {
     kind,
-    text: kind === 'redirect' ? `a redirect (HTTP ${status}) is not followed` : statusText(status, code),
+    text: kind === 'not_found' && isWebPage(arrival) ? webPage : refusalText(kind, status, code),
     status,
     ...(code === undefined ? {} : { code }),
     ...retryField(arrival, answeredAt ?? now),
@@ -128,7 +129,15 @@ function kindBehindStatus(
   return kindOfCode(operation, code, body) ?? ofStatus
 }
 
-function statusText(status: number, code: number | undefined): string {
+const webPage =
+  'the address answers with a web page (text/html): it is likely no base URL of the API, or a proxy answers in its place'
+
+function isWebPage({ header }: Arrival): boolean {
+  return /^text\/html\b/i.test(header('content-type') ?? '')
+}
+
+function refusalText(kind: FailureKind, status: number, code: number | undefined): string {
+  if (kind === 'redirect') return `a redirect (HTTP ${status}) is not followed`
   const answered = `the provider answered HTTP ${status}`
   return code === undefined ? answered : `${answered} with code ${code}`
 }

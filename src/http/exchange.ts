@@ -298,24 +298,24 @@ const givenUpTexts: Readonly<Record<GivenUp, string>> = {
 }
 
 /**
- * The failure that an exception while connecting, sending or reading stands for. The text holds at most the
- * error's code: messages may quote addresses, headers or what was received.
+ * The failure that an exception while connecting, sending or reading stands for; `place` is host and port. Of the error
+ * the text holds at most the code: messages may quote headers or what was received.
  */
-export function breakdown(error: unknown, givenUp: GivenUp | undefined): Failure {
+export function breakdown(error: unknown, givenUp: GivenUp | undefined, place: string): Failure {
   if (givenUp) return { kind: 'timeout', text: givenUpTexts[givenUp] }
   if (error instanceof CredentialError) {
     return { kind: 'unauthorized', text: `nothing was sent: ${error.message}` }
   }
   const code = codeOf(error)
   const timeout = timeouts[code]
-  if (timeout) return { kind: 'timeout', text: timeout }
+  if (timeout) return { kind: 'timeout', text: `${timeout} (${place})` }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'too_large', text: 'the headers passed their cap' }
   if (error instanceof errors.HTTPParserError) return { kind: 'malformed', text: 'the answer is not HTTP' }
   if (code === 'UND_ERR_INVALID_ARG') {
     return { kind: 'bad_request', text: 'the request cannot be written as HTTP' }
   }
   if (code === proxyRefused) return { kind: 'network', text: 'the proxy refused to connect' }
-  return { kind: 'network', text: `the connection failed (${code})` }
+  return { kind: 'network', text: `the connection to ${place} failed (${code})` }
 }
 
 function codeOf(error: unknown): string {

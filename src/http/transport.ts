@@ -64,6 +64,8 @@ interface Sending {
 
 interface Provider {
   readonly origin: string
+  /** Host and port, for people. */
+  readonly place: string
   /** Precedes every target: empty, or a path without a slash at its end. */
   readonly prefix: string
   /** It is on this machine. */
@@ -105,7 +107,8 @@ export class HttpTransport implements Transport {
       const sending = { request, id, startedAt }
       const arrival = await this.#perform(provider, app, sending, deadline)
       const timing = timingSince(clock, startedAt)
-      if (isBroken(arrival)) return { ok: false, failure: { ...brokenOff(arrival, deadline), trace }, timing }
+      if (isBroken(arrival))
+        return { ok: false, failure: { ...brokenOff(arrival, deadline, provider), trace }, timing }
       await arrived?.(arrival.bytes.length)
       const reply = await this.#understand(provider, sending, arrival, timing)
       if (reply.ok || reply.failure.kind !== 'unauthorized') return reply
@@ -113,7 +116,7 @@ export class HttpTransport implements Transport {
     } catch (error) {
       return {
         ok: false,
-        failure: { ...breakdown(error, deadline.givenUp()), trace },
+        failure: { ...breakdown(error, deadline.givenUp(), provider.place), trace },
         timing: timingSince(clock, startedAt),
       }
     } finally {
@@ -198,9 +201,17 @@ export class HttpTransport implements Transport {
 
 function openProviders(settings: TransportOptions['providers'], clock: Clock): ReadonlyMap<string, Provider> {
   const open = ({ url, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
-    const { origin, pathname, hostname } = new URL(url)
+    const { origin, pathname, hostname, port, protocol } = new URL(url)
+    const place = `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`
     const prefix = pathname.replace(/\/+$/, '')
-    return { origin, prefix, isNear: isLoopback(hostname), bodyBytes, clock: createServerClock({ clock }) }
+    return {
+      origin,
+      place,
+      prefix,
+      isNear: isLoopback(hostname),
+      bodyBytes,
+      clock: createServerClock({ clock }),
+    }
   }
   return new Map(Object.entries(settings).map(([family, one]) => [family, open(one)]))
 }
@@ -231,8 +242,8 @@ function isBroken(arrival: Arrival): boolean {
   return arrival.end === 'broken' && arrival.status >= 200 && arrival.status < 300
 }
 
-function brokenOff(arrival: Arrival, deadline: Deadline): Failure {
-  return { ...breakdown(arrival.error, deadline.givenUp()), status: arrival.status }
+function brokenOff(arrival: Arrival, deadline: Deadline, { place }: Provider): Failure {
+  return { ...breakdown(arrival.error, deadline.givenUp(), place), status: arrival.status }
 }
 
 function isUnframed(arrival: Arrival): boolean {

@@ -1,7 +1,9 @@
 import type pg from 'pg'
+import type { StoreStatus } from '../engine/ports.ts'
 import type { Rate } from '../provider/limits.ts'
 import { query } from './connect.ts'
 import { bind, statement } from './statement.ts'
+import { deadLetters } from './status.ts'
 import { db, rowsOf, whole } from './typed.ts'
 
 /** A limit group of the ledger and the rates that it had to keep. */
@@ -16,6 +18,8 @@ export interface Audit {
   /** The oldest debit that is still kept; null of an empty ledger. */
   readonly evidenceSince: string | null
   readonly groups: readonly GroupEvidence[]
+  /** What the provider refused for a limit meanwhile, or still when it was seen last. */
+  readonly refusals: StoreStatus['deadLetters']
 }
 
 export interface GroupEvidence {
@@ -113,8 +117,15 @@ const measureGroup = statement(
 type Counted = Omit<GroupEvidence, 'purposes' | 'windows' | 'verdict'> & pg.QueryResultRow
 type Measured = Omit<WindowEvidence, 'limit' | 'verdict'> & pg.QueryResultRow
 
-/** Counts every debit that is kept against the limits, in another way than they were granted. Throws StoreUnavailable. */
-export async function auditLedger(pool: pg.Pool, limits: readonly AuditedLimit[]): Promise<Audit> {
+/**
+ * Counts every debit that is kept against the limits, in another way than they were granted, and refusals, whose reasons
+ * `isRefusal` knows. Throws StoreUnavailable.
+ */
+export async function auditLedger(
+  pool: pg.Pool,
+  limits: readonly AuditedLimit[],
+  isRefusal: (reason: string) => boolean,
+): Promise<Audit> {
   const counted = await query<Counted>(pool, { text: listGroups, values: [] })
   const purposed = await rowsOf(pool, purposes)
   const groups: GroupEvidence[] = []
@@ -127,7 +138,12 @@ export async function auditLedger(pool: pg.Pool, limits: readonly AuditedLimit[]
     groups.push({ ...row, purposes: byPurpose, windows, verdict: verdictOf(row, windows) })
   }
   const [evidenceSince = null] = groups.map(({ from }) => from).sort()
-  return { evidenceSince, groups }
+  const letters = evidenceSince === null ? [] : await rowsOf(pool, deadLetters)
+  const refusals = letters.filter(
+    // It is told in whole seconds.
+    ({ reason, lastSeen }) => isRefusal(reason) && Date.parse(lastSeen) + 1_000 > Date.parse(evidenceSince!),
+  )
+  return { evidenceSince, groups, refusals }
 }
 
 async function measure(

@@ -197,15 +197,27 @@ export async function findConnectionProblem(
   key: AddressKey = 'database.url',
 ): Promise<ConnectionProblem | undefined> {
   try {
-    await pool.query('select 1')
-    return undefined
+    const { rows } = await pool.query<{ role: string }>(shutOut)
+    if (!rows[0]) return undefined
+    const { role } = rows[0]
+    return {
+      text: `${role} may not use the schema ingest: grant penstock_runtime to ${role}`,
+      mayPass: false,
+    }
   } catch (error) {
     const code = sqlState(error)
     if (isFromPooler(error)) return { text: poolerTexts[key], mayPass: false }
     const mayPass = code === undefined || !lasting.has(code)
-    return { text: explain(code, error).replaceAll('database.url', key), mayPass }
+    return {
+      text: explain(code, error, new pg.Client(pool.options)).replaceAll('database.url', key),
+      mayPass,
+    }
   }
 }
+
+/** Who is in, and has no right at all where all else is. */
+const shutOut = `
+  select current_user::text as role from pg_namespace where nspname = 'ingest' and not has_schema_privilege(oid, 'usage')`
 
 /** The same as a sentence only. */
 export async function connectionProblem(pool: pg.Pool, key?: AddressKey): Promise<string | undefined> {
@@ -271,7 +283,8 @@ const differing = `
   from unnest($1::text[], $2::text[]) w(name, value) left join pg_settings s on lower(s.name) = w.name
   where w.value <> coalesce(s.setting, current_setting(w.name))`
 
-function explain(code: string | undefined, error: unknown): string {
+/** Of the address it names what is no secret. */
+function explain(code: string | undefined, error: unknown, { host, port, user }: pg.Client): string {
   switch (code) {
     case '28P01':
     case '28000':
@@ -281,7 +294,7 @@ function explain(code: string | undefined, error: unknown): string {
     case '22023':
       return 'the role named in database.role does not exist; run `penstock migrate up` as a role that may create it'
     case '42501':
-      return 'the user of database.url may not take the role named in database.role; grant it, or leave database.role empty'
+      return `${user}, the user of database.url, may not take the role named in database.role: grant that to ${user}, or leave database.role empty`
     case '57P03':
       return 'the database is starting up or shutting down; try again'
     case '53300':
@@ -292,7 +305,7 @@ function explain(code: string | undefined, error: unknown): string {
         return 'the database of database.url takes no TLS, which its sslmode asks for'
       }
       const reason = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
-      return `the database of database.url cannot be reached (${reason})`
+      return `the database of database.url, ${host}:${port}, cannot be reached (${reason})`
     }
   }
 }

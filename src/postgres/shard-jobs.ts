@@ -33,8 +33,9 @@ export async function whoMayNotShare(pool: pg.Pool, role: string): Promise<strin
     select r.name
     from (select coalesce(nullif($1, ''), current_user::text) as name) r
     where not has_schema_privilege(r.name, 'ingest_jobs', 'usage')
-       or exists (select from unnest(array['select', 'insert', 'update', 'delete']) as wanted
-                  where not has_table_privilege(r.name, 'ingest_jobs.job_common', wanted))`
+       or exists (select from pg_class c, unnest(array['select', 'insert', 'update', 'delete']) as wanted
+                  where c.relnamespace = (select oid from pg_namespace where nspname = 'ingest_jobs') and c.relname = 'job_common'
+                    and not has_table_privilege(r.name, c.oid, wanted))`
   const { rows } = await pool.query<{ name: string }>(text, [role])
   return rows[0]?.name
 }

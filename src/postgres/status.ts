@@ -40,10 +40,10 @@ const rooms = db
   .orderBy('state')
 
 const backlog = `
-  select app_id as app, stream, sum(seconds)::double precision as seconds,
-         sum(unread_seconds)::double precision as "unreadSeconds", coalesce(sum(items), 0)::int as items,
-         ${isoText('min(oldest)')} as oldest, sum(lost_seconds)::double precision as "lostSeconds",
-         coalesce(sum(lost_items), 0)::int as "lostItems"
+  select app_id as app, stream, (count(*) filter (where seconds > 0))::int as series, sum(seconds)::double precision as seconds,
+         max(seconds)::double precision as "longestSeconds", max(unread_seconds)::double precision as "longestUnreadSeconds",
+         coalesce(sum(items), 0)::int as items, ${isoText('min(oldest)')} as oldest,
+         max(lost_seconds)::double precision as "longestLostSeconds", coalesce(sum(lost_items), 0)::int as "lostItems"
   from ingest.backlog group by 1, 2 order by 1, 2`
 
 const gaps = db
@@ -64,7 +64,8 @@ const gaps = db
   .orderBy('state')
   .orderBy('reason')
 
-const letters = db
+/** By app, stream and reason. */
+export const deadLetters = db
   .selectFrom('ingest.dead_letter')
   .select(['app_id as app', 'stream', 'reason', whole('sum(occurrences)').as('letters')])
   .select(isoTime('max(last_seen_at)').as('lastSeen'))
@@ -110,7 +111,7 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
     rooms: await rowsOf(pool, rooms),
     gaps: await rowsOf(pool, gaps),
     backlog: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: backlog, values: [] }),
-    deadLetters: await rowsOf(pool, letters),
+    deadLetters: await rowsOf(pool, deadLetters),
     owners: await rowsOf(pool, owners),
     unknownZones: await rowsOf(pool, unknownZones),
   }

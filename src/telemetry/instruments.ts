@@ -136,8 +136,14 @@ const gauges = {
     'Of a stream that is asked at the moments of a cron expression, or a list every so often that silence is no trouble, the longest time between two requests; no series where it is asked at shorter intervals',
     ['stream'],
   ],
-  shardsOwned: ['shards_owned', 'Shards of apps that this process owns'],
-  databaseUp: ['database_up', 'Whether the database answered the last time it was asked: 1 or 0'],
+  shardsOwned: [
+    'shards_owned',
+    'Shards of apps that this process owns; 0 where it could not renew them for ten seconds',
+  ],
+  databaseUp: [
+    'database_up',
+    'Whether the database answered the last time it was asked, and takes rows: 1 or 0',
+  ],
   figuresAge: [
     'database_figures_age_seconds',
     'How old the figures are that the database told last (gaps, losses, rooms, players); more than a minute where reading them takes it too long',

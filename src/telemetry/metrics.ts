@@ -63,6 +63,9 @@ const MOST_TROUBLED = 20
 /** An app is in trouble that has failed for longer than this, ms. */
 const TROUBLE_MS = 60_000
 
+/** SQLSTATE of a database that is set to read only, or is a standby. */
+const READ_ONLY = '25006'
+
 /** Gauges that bear the ending of a counter, each beside one of the same figure without it. */
 const misnamed = [
   'nodejs_active_handles_total',
@@ -96,6 +99,8 @@ export class PrometheusMeter implements Meter {
   readonly #operation: Label
   readonly #reason: Label
   readonly #noticeOutcome: Label
+  /** Whether the database did the last time that this was tried. */
+  #takesRows = true
   /** The answer that is being made; those who ask meanwhile get it too. */
   #scraping: Promise<string> | undefined
 
@@ -167,11 +172,18 @@ export class PrometheusMeter implements Meter {
   }
 
   owned(shards: number): void {
+    this.#takesRows = true
     this.#metrics.shardsOwned.set(shards)
     if (shards > 0) return
     this.#fleet.clear()
     this.#quality.clear()
     this.#outages.clear()
+  }
+
+  /** What the process saw stays told: the shards are its own again when the database is back. */
+  unrenewed({ code }: Parameters<Meter['unrenewed']>[0]): void {
+    this.#takesRows = code !== READ_ONLY
+    this.#metrics.shardsOwned.set(0)
   }
 
   /** Nothing is told any more of how the app goes: it is drained elsewhere, otherwise, or not at all. */
@@ -299,7 +311,7 @@ export class PrometheusMeter implements Meter {
   async #scrape(): Promise<string> {
     const { clock, streams, qualityAsked, pauses } = this.#options
     const { up, value, age } = await this.#storeGauges()
-    this.#metrics.databaseUp.set(up ? 1 : 0)
+    this.#metrics.databaseUp.set(up && this.#takesRows ? 1 : 0)
     this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
     const app = this.#apps.of
     if (value) {

@@ -4,12 +4,29 @@ import type { FailureKind } from '../provider/errors.ts'
 import { type Family, families } from '../provider/operation.ts'
 import type { ProviderStatus, StreamReading } from './process-status.ts'
 import { isOfAnalytics } from './thresholds.ts'
-import { isFault } from './wording.ts'
+import { isFault, isRefusal } from './wording.ts'
 
 /** When something worked last, and since when it has failed; ms since the epoch. */
 interface Course<Why> {
   workedAt: number | null
-  failing: { readonly since: number; readonly last: number; readonly why: Why } | null
+  failing: Failing<Why> | null
+}
+
+interface Failing<Why> {
+  readonly since: number
+  readonly last: number
+  readonly why: Why
+  /** Since when it was this and nothing else. */
+  readonly whySince: number
+}
+
+/** Refusals of one kind in a row, whatever was answered between them; ms since the epoch. */
+interface Spell {
+  readonly family: Family
+  readonly kind: FailureKind
+  readonly since: number
+  last: number
+  requests: number
 }
 
 /**
@@ -17,6 +34,10 @@ interface Course<Why> {
  * quizzes of a room are that is gone. Nothing that fails pauses for longer.
  */
 const OVER_MS = { ofRooms: 7_200_000, ofAnalytics: 86_400_000 }
+
+/** Refusals so far apart, ms, are none that go on. What the plan does not have is asked for once an hour. */
+const SPELL_MS = 900_000
+const LONG_SPELL_MS = 4_500_000
 
 /** Outcomes of a page that say nothing of the provider: a room that is gone, or another commit that came first. */
 const neutral: ReadonlySet<PageOutcome> = new Set(['gone', 'stale', 'fenced', 'unverified'])
@@ -29,6 +50,7 @@ export class Outages {
   readonly #clock: Clock
   readonly #providers: Courses<FailureKind> = new Map()
   readonly #streams: Courses<string> = new Map()
+  readonly #refusals = new Map<string, readonly Spell[]>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -36,6 +58,7 @@ export class Outages {
 
   request(app: string, family: Family, outcome: 'ok' | FailureKind): void {
     this.#note(this.#providers, app, family, outcome !== 'ok' && isFault(outcome) ? outcome : undefined)
+    if (outcome !== 'ok' && isRefusal(outcome)) this.#refused(app, family, outcome)
   }
 
   page({ app, stream }: StreamLabels, outcome: PageOutcome): void {
@@ -50,10 +73,18 @@ export class Outages {
       if (!course) return []
       const { workedAt } = course
       const failing = this.#stillFailing(course, family)
+      const spells = this.#spells(app).filter(each => each.family === family)
+      const refusals = spells.map(({ kind, since, last, requests }) => ({
+        ...{ kind, since: isoTime(since), last: isoTime(last), requests },
+      }))
       return [
         {
           ...{ app, family, answeredAt: workedAt === null ? null : isoTime(workedAt) },
-          failing: failing && { since: isoTime(failing.since), kind: failing.why },
+          failing: failing && {
+            ...{ since: isoTime(failing.since), last: isoTime(failing.last) },
+            ...{ kind: failing.why, kindSince: isoTime(failing.whySince) },
+          },
+          ...(refusals.length > 0 && { refusals }),
         },
       ]
     })
@@ -67,7 +98,10 @@ export class Outages {
     const failing = this.#stillFailing(course, stream)
     return {
       readAt: workedAt === null ? null : isoTime(workedAt),
-      failing: failing && { since: isoTime(failing.since), reason: failing.why.replaceAll('_', ' ') },
+      failing: failing && {
+        ...{ since: isoTime(failing.since), last: isoTime(failing.last) },
+        reason: failing.why.replaceAll('_', ' '),
+      },
     }
   }
 
@@ -85,13 +119,25 @@ export class Outages {
   }
 
   forget(app: string): void {
-    this.#providers.delete(app)
-    this.#streams.delete(app)
+    for (const told of [this.#providers, this.#streams, this.#refusals]) told.delete(app)
   }
 
   clear(): void {
-    this.#providers.clear()
-    this.#streams.clear()
+    for (const told of [this.#providers, this.#streams, this.#refusals]) told.clear()
+  }
+
+  /** Those that go on. */
+  #spells(app: string): readonly Spell[] {
+    const now = this.#clock.now()
+    return (this.#refusals.get(app) ?? []).filter(({ kind, last }) => now - last < pauseOfSpell(kind))
+  }
+
+  #refused(app: string, family: Family, kind: FailureKind): void {
+    const now = this.#clock.now()
+    const spells = this.#spells(app)
+    const spell = spells.find(each => each.family === family && each.kind === kind)
+    if (spell) Object.assign(spell, { last: now, requests: spell.requests + 1 })
+    else this.#refusals.set(app, [...spells, { family, kind, since: now, last: now, requests: 1 }])
   }
 
   #stillFailing<Why>({ failing }: Course<Why>, member: string): Course<Why>['failing'] {
@@ -107,8 +153,14 @@ export class Outages {
     courses.set(member, course)
     if (why === undefined) course.workedAt = now
     const before = this.#stillFailing(course, member)
-    course.failing = why === undefined ? null : { since: before?.since ?? now, last: now, why }
+    const whySince = before?.why === why ? before?.whySince : undefined
+    course.failing =
+      why === undefined ? null : { since: before?.since ?? now, last: now, why, whySince: whySince ?? now }
   }
+}
+
+function pauseOfSpell(kind: FailureKind): number {
+  return kind === 'no_access' || kind === 'qpd_limit' ? LONG_SPELL_MS : SPELL_MS
 }
 
 export function isoTime(ms: number): string {

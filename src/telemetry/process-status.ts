@@ -22,8 +22,22 @@ export interface ProviderStatus {
   readonly app: string
   readonly family: Family
   readonly answeredAt: string | null
-  /** Since when every request failed, and how the last one did; null while it answers. */
-  readonly failing: { readonly since: string; readonly kind: FailureKind } | null
+  /** Since when every request failed, when the last one did, how, and since when in this way; null while it answers. */
+  readonly failing: {
+    readonly since: string
+    readonly last: string
+    readonly kind: FailureKind
+    readonly kindSince: string
+  } | null
+  /** What it refuses of late for a limit, each kind since its first refusal; absent where there is none. */
+  readonly refusals?: readonly RefusalStatus[]
+}
+
+export interface RefusalStatus {
+  readonly kind: FailureKind
+  readonly since: string
+  readonly last: string
+  readonly requests: number
 }
 
 /** How the reading of a stream of an app goes. */
@@ -33,8 +47,8 @@ export interface StreamReading {
   /** How late the latest sync is that is due. */
   readonly lateSeconds: number
   readonly readAt: string | null
-  /** Since when each of its pages failed; null while pages come. */
-  readonly failing: { readonly since: string; readonly reason: string } | null
+  /** Since when each of its pages failed, when the last one did, and why; null while pages come. */
+  readonly failing: { readonly since: string; readonly last: string; readonly reason: string } | null
   readonly backlogSeconds: number
   /**
    * When the oldest of the backlog can no longer be had, since when it has been the oldest, and for how many seconds it may

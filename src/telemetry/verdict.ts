@@ -1,7 +1,7 @@
 import type { StoreStatus, StreamStatus } from '../engine/ports.ts'
 import type { ProcessStatus, ProviderStatus } from './process-status.ts'
 import { allowedLag, allowedSilence, expiry } from './thresholds.ts'
-import { countOf, duration, familyTexts, faultTexts, lossTexts, moment } from './wording.ts'
+import { countOf, duration, familyTexts, faultTexts, lossTexts, moment, refusalTexts } from './wording.ts'
 
 /** From best to worst. */
 export const verdictStates = ['well', 'starting', 'behind', 'losing', 'stopped'] as const
@@ -31,6 +31,14 @@ interface Known extends Facts {
 const databasePatience = 10
 const providerPatience = 30
 
+/**
+ * What failed so long ago, seconds, and was not tried since, is not said to fail now; nor what failed so long before others
+ * were answered. What a provider refuses for a limit is told when it goes on for so long.
+ */
+const triedWithin = 900
+const othersWithin = 120
+const refusalPatience = 120
+
 /** So far behind a read replica may be, seconds. */
 const replicaPatience = 60
 
@@ -58,7 +66,14 @@ export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): 
     ['starting', whyStarting(facts)],
   ]
   const [state, cause] = found.find(([, cause]) => cause !== undefined) ?? ['well', wellText(facts)]
-  return { state, sentence: `${cause}.` }
+  return { state, sentence: `${withRefusal(facts, state, cause!)}.` }
+}
+
+/** What is late or expires may be so because the provider refuses it: then that alone says what to do. */
+function withRefusal(facts: Known, state: VerdictState, cause: string): string {
+  const [refusal] = refusedApps(facts).toSorted((a, b) => b.weight - a.weight)
+  const isTold = (state !== 'behind' && state !== 'losing') || !refusal || cause.startsWith(refusal.text)
+  return isTold ? cause : sentenceOf(cause, [refusal.text.replace(/^T/, 't')])
 }
 
 function whyStopped(facts: Known): string | undefined {
@@ -73,7 +88,7 @@ function whyStopped(facts: Known): string | undefined {
   const away = providersAway(facts)
   if (process && away.length > 0 && away.length === process.providers.length)
     return sentenceOf(
-      `The provider ${textOfFailing(away, at)}`,
+      `The provider ${textOfFailing(away[0]!, at)}`,
       [longestSilence(process, at), ...consequences(facts)].filter(text => text !== undefined),
     )
   const isTakingOver = process && secondsFrom(process.startedAt, at) < startPatience
@@ -137,6 +152,7 @@ interface Delay {
 
 function whyBehind(facts: Known, pauseOf: PauseOf): string | undefined {
   const delays = [
+    ...failedApps(facts),
     ...refusedApps(facts),
     ...lateStreams(facts),
     ...failingStreams(facts),
@@ -173,13 +189,26 @@ function replicaText({ at, replicaAt }: Facts): string | undefined {
 }
 
 /** Services that fail an app, while others answer. */
-function refusedApps(facts: Known): readonly Delay[] {
+function failedApps(facts: Known): readonly Delay[] {
   const { at } = facts
   return providersAway(facts).map(each => ({
     app: each.app,
     weight: secondsFrom(each.failing.since, at) / providerPatience,
-    text: `The provider ${faultTexts[each.failing.kind]} for ${familyTexts[each.family]}${ofApp(facts, each.app)} since ${moment(each.failing.since, at)}`,
+    text: `The provider ${textOfFailing(each, at, ` for ${familyTexts[each.family]}${ofApp(facts, each.app)}`)}`,
   }))
+}
+
+/** Of services that answer otherwise. What the plan does not have need not be asked for twice. */
+function refusedApps(facts: Known): readonly Delay[] {
+  const { at, process } = facts
+  return (process?.providers ?? []).flatMap(({ app, family, refusals = [] }) =>
+    refusals
+      .filter(({ kind, since, last }) => kind === 'no_access' || secondsFrom(since, last) >= refusalPatience)
+      .map(({ kind, since, last, requests }) => ({
+        ...{ app, weight: secondsFrom(since, at) / refusalPatience },
+        text: `The provider has refused ${countOf(requests, 'request')} for ${familyTexts[family]}${ofApp(facts, app)} since ${moment(since, at)}, the last at ${moment(last, at)}: ${refusalTexts[kind]}`,
+      })),
+  )
 }
 
 function lateStreams(facts: Known): readonly Delay[] {
@@ -194,10 +223,10 @@ function lateStreams(facts: Known): readonly Delay[] {
 function failingStreams(facts: Known): readonly Delay[] {
   const { at, process } = facts
   return (process?.reading ?? []).flatMap(({ app, stream, failing }) => {
-    const lasts = failing ? secondsFrom(failing.since, at) : 0
+    const lasts = failing ? secondsFrom(failing.since, failing.last) : 0
     const allowed = allowedSilence(stream)
     if (!failing || lasts <= allowed) return []
-    const text = `Every page of ${named(facts, { app, stream })} fails since ${moment(failing.since, at)} (${failing.reason})`
+    const text = `Every page of ${named(facts, { app, stream })} has failed since ${moment(failing.since, at)}, the last at ${moment(failing.last, at)} (${failing.reason})`
     return [{ app, weight: lasts / allowed, text }]
   })
 }
@@ -274,17 +303,31 @@ function lostText({ gaps = [] }: Facts): string {
 
 type FailingProvider = ProviderStatus & { readonly failing: NonNullable<ProviderStatus['failing']> }
 
-/** Those that fail for longer than a moment, the longest first. */
+/** Those that fail for longer than a moment, the longest first: one failed request is no proof, nor an old one. */
 function providersAway({ at, process }: Facts): readonly FailingProvider[] {
-  return (process?.providers ?? [])
+  const providers = process?.providers ?? []
+  const answered = new Map<string, string>()
+  for (const { family, answeredAt } of providers) {
+    if (answeredAt !== null && answeredAt > (answered.get(family) ?? '')) answered.set(family, answeredAt)
+  }
+  return providers
     .filter((each): each is FailingProvider => each.failing !== null)
-    .filter(({ failing }) => secondsFrom(failing.since, at) >= providerPatience)
+    .filter(({ family, failing: { since, last } }) => {
+      const isStale = secondsFrom(last, at) > triedWithin
+      return (
+        !isStale &&
+        secondsFrom(since, last) >= providerPatience &&
+        secondsFrom(last, answered.get(family) ?? last) < othersWithin
+      )
+    })
     .toSorted((a, b) => a.failing.since.localeCompare(b.failing.since))
 }
 
-function textOfFailing([first]: readonly FailingProvider[], at: string): string {
-  const { kind, since } = first!.failing
-  return `${faultTexts[kind]} since ${moment(since, at)}`
+/** It says since when it fails as it does now; how long it has failed at all, where that is longer. */
+function textOfFailing({ failing }: FailingProvider, at: string, forWhom = ''): string {
+  const { kind, since, kindSince } = failing
+  const before = since === kindSince ? '' : `, after other failures since ${moment(since, at)}`
+  return `${faultTexts[kind]}${forWhom} since ${moment(kindSince, at)}${before}`
 }
 
 /** The stream that has failed the longest, as words. */

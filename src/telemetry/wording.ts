@@ -32,6 +32,28 @@ export function isFault(kind: FailureKind): boolean {
   return kind in faults
 }
 
+const toRate = 'correct `plan`, lower `limits`, or give Penstock a credential of its own'
+
+/** What a refusal for a limit says, and what to do. */
+const refusals = {
+  qps_limit: `it is asked too often: ${toRate}`,
+  rate_limited: `it is asked too often: ${toRate}`,
+  limit_exceeded: `a limit is exceeded: ${toRate}`,
+  qpd_limit: `the requests of a day are spent: ${toRate}`,
+  latency_limit: 'the range ends too near to now: correct `plan`, or raise `dataDelay` under `limits`',
+  time_range_limit:
+    'the range begins before what the plan serves: correct `plan`, or lower `availableData` under `limits`',
+  time_length_limit:
+    'the range is longer than the plan allows: correct `plan`, or lower `timeFrame` under `limits`',
+  no_access: 'the plan does not include the service: correct `plan`, or switch the stream off',
+} as const satisfies Partial<Record<FailureKind, string>>
+
+export const refusalTexts: Partial<Readonly<Record<FailureKind, string>>> = refusals
+
+export function isRefusal(kind: string): boolean {
+  return kind in refusals
+}
+
 /** Why a range is missing, by the reason in the gap ledger. */
 export const lossTexts: Readonly<Record<string, string>> = {
   hole: 'skipped between neighbours of a log',

@@ -277,13 +277,17 @@ describe('backfill', () => {
     expect(plan.stderr).toBe('penstock: usage-insight of app demo is off: the plan standard has no access\n')
   })
 
-  test('shows in the status what is still to be fetched', async () => {
-    await begin('calls', '')
-    await backfill('calls', dateOf(3), dateOf(2))
+  test('shows in the status the longest backlog of a series, of how many there are, and how many calls wait', async () => {
+    await pool.query(`
+      insert into ingest.progress (app_id, stream, series, backlog_from, seen, lost)
+        select 'demo', 'quality-insight', n::text, now() - make_interval(days => n), tstzmultirange(tstzrange(now() - interval '2 hours', null)),
+               case when n = 3 then tstzmultirange(tstzrange(now() - interval '3 days', now() - interval '2 days')) else '{}' end
+        from generate_series(1, 4) n;
+      insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, ask, state, origin)
+        select 'demo', 'call-metrics', n::text, '0', now() - interval '5 days', now(), '{}', 'pending', 'live' from generate_series(1, 12) n`)
     const { stdout } = await penstock(['status', '--config', await config()])
-    expect(stdout).toMatch(
-      /^app +stream by time +backlog +never read +parts in backlog +oldest +lost +parts lost$/m,
-    )
-    expect(stdout).toMatch(/^demo +calls +14 days +14 days +0 +\d{4}-\S+Z +- +0$/m)
+    expect(stdout).toMatch(/^app +stream by time +backlog +longest +never read +oldest +lost$/m)
+    expect(stdout).toMatch(/^demo +call-metrics +12 parts of calls +- +- +\d{4}-\S+Z +-$/m)
+    expect(stdout).toMatch(/^demo +quality-insight +4 series +4 days +3 days +\d{4}-\S+Z +24 h$/m)
   })
 })

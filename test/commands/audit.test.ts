@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-beforeEach(() => execute(database.url, 'truncate ingest.debit'))
+beforeEach(() => execute(database.url, 'truncate ingest.debit, ingest.dead_letter'))
 
 /** Debits of call searches, so many ms apart. The plan allows one in a second. */
 async function debits(apart: number, count: number): Promise<void> {
@@ -60,6 +60,26 @@ it('shows the plan’s limits beside what was sent, and ends well while they are
   expect(stdout).toMatch(/^0a1b2c +call-search +5 +- +a day +1,000 +5 +5 +kept$/m)
   expect(stdout).toContain('no request broke a limit')
   expect(code).toBe(0)
+})
+
+it('says how many requests the provider refused for a limit all the same, and what to look at', async () => {
+  await debits(1_500, 5)
+  await execute(
+    database.url,
+    `insert into ingest.dead_letter (app_id, stream, series, reason, body, occurrences, last_seen_at)
+     select '0a1b2c', 'calls', '', reason, '', n, timestamptz '2026-01-05T12:00:03Z' - make_interval(secs => age)
+     from (values ('time_range_limit', 30, 0), ('qps_limit', 1200, 1.1), ('malformed', 5, 0), ('no_access', 9, 60)) v(reason, n, age)`,
+  )
+  const { code, stdout } = await penstock(['audit', '--config', config])
+  expect(stdout).toMatch(
+    /^no request broke a limit as it is configured, yet the provider refused 1,230 requests for one \(qps_limit 1,200, time_range_limit 30\), the last at 2026-01-05T12:00:03\S*Z: correct `plan`/m,
+  )
+  expect(code).toBe(0)
+  const { stdout: json } = await penstock(['audit', '--config', config, '--json'])
+  expect(JSON.parse(json)).toMatchObject({
+    ok: true,
+    refusals: [{ reason: 'qps_limit', letters: 1_200 }, {}],
+  })
 })
 
 it('ends with 1 and names the group when a limit was broken', async () => {

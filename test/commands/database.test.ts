@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -66,6 +66,35 @@ async function checked(path: string): Promise<Check & { readonly code: number | 
 function resultOf({ checks }: Check, subject: string): string | undefined {
   return checks.find(check => check.subject === subject)?.result
 }
+
+test('a login that may only read, or nothing at all, is told what to grant and to whom', async () => {
+  const logins = { none_of_test: '', looker_of_test: 'grant penstock_read to looker_of_test' }
+  const path = join(folder, 'rights.yaml')
+  const said: string[] = []
+  for (const [login, grant] of Object.entries(logins)) {
+    await execute(
+      database.url,
+      `drop role if exists ${login}; create role ${login} login password 'hidden'; ${grant}`,
+    )
+    const url = new URL(database.url)
+    Object.assign(url, { username: login, password: 'hidden' })
+    for (const role of ['', 'penstock_runtime']) {
+      const settings = {
+        ...JSON.parse(await readFile(await config(), 'utf8')),
+        database: { url: url.href, role },
+      }
+      await writeFile(path, JSON.stringify(settings), { mode: 0o600 })
+      said.push((await penstock(['run', '--config', path])).stderr)
+    }
+  }
+  const none =
+    'penstock: none_of_test may not use the schema ingest: grant penstock_runtime to none_of_test\n'
+  expect(said).toEqual([
+    ...[none, none],
+    'penstock: looker_of_test may not write in the schema ingest_jobs, by which processes share the work: grant penstock_runtime to looker_of_test\n',
+    'penstock: looker_of_test, the user of database.url, may not take the role named in database.role: grant that to looker_of_test, or leave database.role empty\n',
+  ])
+})
 
 test('check passes where everything is right, consumes nothing of the feed and breaks no rule', async () => {
   const before = sandbox.arrivals.count

@@ -191,7 +191,7 @@ ${apps('one')}
   )
   const commands = [['status'], ['migrate', 'up'], ['migrate', 'status']]
   const ends = await Promise.all(commands.map(command => penstock([...command, '--config', path])))
-  const stderr = 'penstock: the database of database.url cannot be reached (ECONNREFUSED)\n'
+  const stderr = 'penstock: the database of database.url, 127.0.0.1:1, cannot be reached (ECONNREFUSED)\n'
   expect(ends).toEqual(commands.map(() => ({ code: 1, stdout: '', stderr })))
 })
 

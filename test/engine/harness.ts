@@ -142,6 +142,10 @@ export interface Counts {
   readonly letters: string[]
   readonly debits: string[]
   readonly refusals: string[]
+  /** Series of each stream that were due when this was told last. */
+  readonly due: Map<string, number>
+  /** Shards at each claim, or the code of what kept them from being renewed. */
+  readonly owned: (number | string)[]
   /** What a stream owes, every time that it says so. */
   readonly backlog: { readonly seconds: number; readonly expiresIn: number | null; readonly turn?: number }[]
 }
@@ -157,8 +161,9 @@ function fakeMeter(counts: Counts): Meter {
     ignored: () => {},
     limitViolation: (operation, kind) => counts.refusals.push(`${operation} ${kind}`),
     debit: group => counts.debits.push(group),
-    schedule: () => {},
-    owned: () => {},
+    schedule: ({ stream }, { series }) => counts.due.set(stream, series),
+    owned: shards => counts.owned.push(shards),
+    unrenewed: fault => counts.owned.push(fault.code ?? 'unrenewed'),
     left: () => {},
     backlog: (_labels, state) => counts.backlog.push(state),
     budget: () => {},
@@ -234,7 +239,15 @@ export const fence: Fence = { shard: 0, owner: 'me', epoch: 1 }
 /** Everything that the engine needs of the world, by hand. `chance` is always a half. */
 export function createHarness(roomStreams: readonly StreamName[]) {
   const clock = new VirtualClock()
-  const counts: Counts = { pages: [], letters: [], debits: [], refusals: [], backlog: [] }
+  const counts: Counts = {
+    pages: [],
+    letters: [],
+    debits: [],
+    refusals: [],
+    due: new Map(),
+    owned: [],
+    backlog: [],
+  }
   const said: string[] = []
   const log = fakeLog(said)
   return {

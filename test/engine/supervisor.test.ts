@@ -19,6 +19,21 @@ describe('ownership', () => {
     await stop()
   })
 
+  it('counts for none where it could not be renewed for ten seconds, until it is', async () => {
+    const { clock, counts, ownership, engine, stop } = startEngine()
+    await clock.advance(second)
+    ownership.error = new StoreUnavailable('25006')
+    await clock.advance(8 * second)
+    expect(counts.owned.at(-1)).toBe(4)
+    await clock.advance(6 * second)
+    expect(counts.owned.at(-1)).toBe('25006')
+    expect(engine.owned()).toEqual({ shards: 0, apps: ['a1'] })
+    ownership.error = undefined
+    await clock.advance(4 * second)
+    expect(counts.owned.at(-1)).toBe(4)
+    await stop()
+  })
+
   it('SQL is told of the days of an app, and of its users in calls', async () => {
     const plain = startEngine()
     await plain.clock.advance(second)

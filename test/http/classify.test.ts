@@ -101,6 +101,12 @@ describe('an answer', () => {
     expect(Buffer.from(failure.body ?? []).toString()).toBe(body)
   })
 
+  it.each([200, 404])('that is a web page says so, and that the address may be wrong (HTTP %i)', status => {
+    const failure = failureOf(arrive(status, '<html>canary', { 'content-type': 'text/html; charset=utf-8' }))
+    expect(failure.text).toMatch(/^the address answers with a web page \(text\/html\): .* base URL/)
+    expect(failure.text).not.toContain('canary')
+  })
+
   it('that is not JSON keeps its bytes for the dead letters and says nothing of them', () => {
     const failure = failureOf(arrive(200, '<html>canary</html>'))
     expect(failure).toMatchObject({ kind: 'malformed', text: 'the body is not JSON' })

@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 
 const group = 'call-search'
-const audit = (rates: readonly Rate[]) => auditLedger(db.pool, [{ scope: app, group, rates }])
+const audit = (rates: readonly Rate[]) => auditLedger(db.pool, [{ scope: app, group, rates }], () => true)
 
 async function only(rates: readonly Rate[]): Promise<GroupEvidence> {
   const { groups } = await audit(rates)
@@ -51,7 +51,7 @@ async function write(spans: readonly Span[]): Promise<void> {
 describe('the audit', () => {
   it('has nothing to say about an empty ledger', async () => {
     const found = await audit([perSecond(1)])
-    expect(found).toEqual({ evidenceSince: null, groups: [] })
+    expect(found).toEqual({ evidenceSince: null, groups: [], refusals: [] })
     expect(auditLines(found)).toEqual(['the ledger is empty: nothing that is counted has been asked for yet'])
   })
 

@@ -133,13 +133,15 @@ describe('the status', () => {
     const status = await readStatus(db.pool)
     expect(status.backlog.filter(({ stream }) => stream === 'realtime-usage')).toEqual([
       {
-        ...{ app, stream: 'realtime-usage', seconds: 2_500, unreadSeconds: 1_500, items: 0 },
-        ...{ oldest: '2026-01-05T08:16:40Z', lostSeconds: 100, lostItems: 0 },
+        ...{ app, stream: 'realtime-usage', series: 1, seconds: 2_500, longestSeconds: 2_500 },
+        ...{ longestUnreadSeconds: 1_500, items: 0 },
+        ...{ oldest: '2026-01-05T08:16:40Z', longestLostSeconds: 100, lostItems: 0 },
       },
     ])
     expect(status.backlog).toContainEqual({
-      ...{ app, stream: 'call-sessions', seconds: 4 * 61, unreadSeconds: 4 * 61, items: 4 },
-      ...{ oldest: '2026-01-05T08:00:00Z', lostSeconds: 0, lostItems: 0 },
+      ...{ app, stream: 'call-sessions', series: 1, seconds: 4 * 61, longestSeconds: 4 * 61 },
+      ...{ longestUnreadSeconds: 4 * 61, items: 4 },
+      ...{ oldest: '2026-01-05T08:00:00Z', longestLostSeconds: 0, lostItems: 0 },
     })
     expect(status.streams).toContainEqual({
       ...{

@@ -147,6 +147,6 @@ describe('a connection', () => {
           url.port = '1'
         }),
       ),
-    ).toContain('cannot be reached (ECONNREFUSED)')
+    ).toMatch(/^the database of database.url, [^ @]+:1, cannot be reached \(ECONNREFUSED\)$/)
   })
 })

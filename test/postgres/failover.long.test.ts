@@ -63,7 +63,11 @@ it('a standby tells the status, the gauges, the timelines and the audit, and unt
     expect(Date.parse(status.replicaAt!) / second).toBeGreaterThanOrEqual(since)
     expect(await readStoreGauges(reading)).toMatchObject({ gaps: [] })
     expect(await readTimelines(reading)).toHaveLength(1)
-    expect(await auditLedger(reading, [])).toEqual({ evidenceSince: null, groups: [] })
+    expect(await auditLedger(reading, [], () => true)).toEqual({
+      evidenceSince: null,
+      groups: [],
+      refusals: [],
+    })
   } finally {
     await reading.end()
   }

@@ -232,3 +232,19 @@ it('an app that the configuration names later has series of its own, and one tha
     'penstock_lag_seconds{app="app2",stream="app-events"} 60',
   ])
 })
+
+it('shards that cannot be renewed are owned no more, and a database that takes no rows is not up', async () => {
+  const { meter } = setUp()
+  const told = async () => {
+    const text = await meter.scrape()
+    return [...samples(text, 'penstock_shards_owned'), ...samples(text, 'penstock_database_up')]
+  }
+  meter.owned(64)
+  expect(await told()).toEqual(['penstock_shards_owned 64', 'penstock_database_up 1'])
+  meter.unrenewed({ code: '57014' })
+  expect(await told()).toEqual(['penstock_shards_owned 0', 'penstock_database_up 1'])
+  meter.unrenewed({ code: '25006' })
+  expect(await told()).toEqual(['penstock_shards_owned 0', 'penstock_database_up 0'])
+  meter.owned(64)
+  expect(await told()).toEqual(['penstock_shards_owned 64', 'penstock_database_up 1'])
+})

@@ -36,3 +36,37 @@ it('one that goes on failing, however seldom it is asked, has failed since its f
     expect(outages.streamOf('a1', stream)?.failing).toMatchObject({ since: began })
   }
 })
+
+it('a failure of another kind begins anew, and the whole goes on', async () => {
+  const clock = new VirtualClock()
+  const outages = new Outages(clock)
+  const times: string[] = []
+  for (const kind of ['network', 'unauthorized', 'unauthorized'] as const) {
+    times.push(new Date(clock.now()).toISOString())
+    outages.request('a1', 'classroom', kind)
+    await clock.advance(minute)
+  }
+  const [since, kindSince, last] = times
+  expect(outages.providersOf('a1')).toMatchObject([{ failing: { since, kindSince, last } }])
+})
+
+it('refusals for a limit go on, whatever is answered between them, until none came for a quarter of an hour', async () => {
+  const clock = new VirtualClock()
+  const outages = new Outages(clock)
+  const since = new Date(clock.now()).toISOString()
+  for (let n = 0; n < 3; n++) {
+    outages.request('a1', 'analytics', 'time_range_limit')
+    outages.request('a1', 'analytics', 'ok')
+    await clock.advance(10 * minute)
+  }
+  expect(outages.providersOf('a1')).toMatchObject([
+    { failing: null, refusals: [{ kind: 'time_range_limit', since, requests: 3 }] },
+  ])
+  await clock.advance(5 * minute)
+  expect(outages.providersOf('a1')[0]).not.toHaveProperty('refusals')
+  outages.request('a1', 'analytics', 'no_access')
+  await clock.advance(hour)
+  expect(outages.providersOf('a1')).toMatchObject([{ refusals: [{ kind: 'no_access', requests: 1 }] }])
+  outages.forget('a1')
+  expect(outages.providersOf('a1')).toEqual([])
+})

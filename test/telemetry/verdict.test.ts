@@ -76,7 +76,10 @@ it('is behind where Postgres does not know a time zone, and says what to do', ()
   })
 })
 
-const refused = { since: '2026-03-02T05:43:00Z', kind: 'network' } as const
+const refused: NonNullable<ProviderStatus['failing']> = {
+  ...{ since: '2026-03-02T05:43:00Z', last: '2026-03-02T05:44:42Z' },
+  ...{ kind: 'network', kindSince: '2026-03-02T05:43:00Z' },
+}
 
 describe('the verdict', () => {
   it('says of a healthy daemon when it read last', () => {
@@ -103,7 +106,7 @@ describe('the verdict', () => {
     const process = {
       providers: [provider({ failing: refused }), provider({ family: 'players', failing: refused })],
       reading: [
-        reading({ failing: { since: refused.since, reason: 'network' } }),
+        reading({ failing: { since: refused.since, last: refused.last, reason: 'network' } }),
         reading({
           ...{ stream: 'realtime-usage', backlogSeconds: 400 },
           oldest: { expiresAt: '2026-03-02T06:30:00Z', since: '2026-03-02T05:40:00Z', turnSeconds: 0 },
@@ -120,6 +123,64 @@ describe('the verdict', () => {
   it('lets the provider fail for half a minute', () => {
     const failing = { ...refused, since: '2026-03-02T05:44:20Z' }
     expect(judge(facts({ process: { providers: [provider({ failing })] } })).state).toBe('well')
+  })
+
+  it('dates a failure of the provider by its own beginning, not by that of another kind', () => {
+    const failing = { ...refused, since: '2026-03-02T05:20:00Z', kind: 'unauthorized' } as const
+    expect(judge(facts({ process: { providers: [provider({ failing })] } })).sentence).toMatch(
+      /^The provider refuses the credentials since 05:43 UTC, after other failures since 05:20 UTC;/,
+    )
+  })
+
+  it.each([
+    [
+      'one request failed, of a service that is seldom asked',
+      { since: '2026-03-02T05:43:30Z', last: '2026-03-02T05:43:30Z' },
+      '05:44:00',
+    ],
+    [
+      'it was not tried for a quarter of an hour',
+      { since: '2026-03-02T05:10:00Z', last: '2026-03-02T05:29:00Z' },
+      '05:20:00',
+    ],
+    [
+      'other apps were answered for minutes',
+      { since: '2026-03-02T05:10:00Z', last: '2026-03-02T05:42:00Z' },
+      '05:44:30',
+    ],
+  ] as const)('does not say that the provider fails where %s', (_, of, answered) => {
+    const providers = [
+      provider({ family: 'analytics', failing: { ...refused, ...of } }),
+      provider({ app: 'a2', family: 'analytics', answeredAt: `2026-03-02T${answered}Z` }),
+    ]
+    expect(judge(facts({ process: { providers } })).state).toBe('well')
+  })
+
+  it('is behind where refusals for a limit go on for minutes, and says what to do', () => {
+    const since = '2026-03-02T05:30:00Z'
+    const verdictOf = (kind: 'time_range_limit' | 'no_access', last: string) =>
+      judge(
+        facts({
+          process: {
+            providers: [provider({ family: 'analytics', refusals: [{ kind, since, last, requests: 37 }] })],
+          },
+        }),
+      )
+    expect(verdictOf('time_range_limit', '2026-03-02T05:31:00Z').state).toBe('well')
+    expect(verdictOf('time_range_limit', '2026-03-02T05:40:00Z')).toEqual({
+      state: 'behind',
+      sentence:
+        'The provider has refused 37 requests for call analytics since 05:30 UTC, the last at 05:40 UTC: the range begins before what the plan serves: correct `plan`, or lower `availableData` under `limits`; nothing lost yet.',
+    })
+    expect(verdictOf('no_access', since).state).toBe('behind')
+    const refusals = [{ kind: 'no_access', since, last: since, requests: 5 }] as const
+    const late = {
+      providers: [provider({ family: 'analytics', refusals })],
+      reading: [reading({ lateSeconds: 9_000 })],
+    }
+    expect(judge(facts({ process: late })).sentence).toMatch(
+      /^app-events is 2 h late .*; the provider has refused 5 requests .*: correct `plan`, or switch the stream off\.$/,
+    )
   })
 
   it('says of a database that is away since when, also where it has never answered', () => {
@@ -234,7 +295,7 @@ describe('the verdict', () => {
   })
 
   it('names the one app of many whose credentials are refused', () => {
-    const failing = { since: refused.since, kind: 'unauthorized' } as const
+    const failing = { ...refused, kind: 'unauthorized' } as const
     const providers = thousand.map(app => provider({ app, failing: app === 'a7' ? failing : null }))
     const reading_ = thousand.map(app => reading({ app }))
     expect(judge(facts({ process: { apps: thousand, providers, reading: reading_ } }))).toEqual({
@@ -253,10 +314,11 @@ describe('the verdict', () => {
   })
 
   it('says of a stream whose pages all fail since when', () => {
-    const failing = { since: '2026-03-02T05:30:00Z', reason: 'malformed' }
+    const failing = { since: '2026-03-02T05:30:00Z', last: '2026-03-02T05:40:00Z', reason: 'malformed' }
     expect(judge(facts({ process: { reading: [reading({ stream: 'poll', failing })] } }))).toEqual({
       state: 'behind',
-      sentence: 'Every page of poll fails since 05:30 UTC (malformed); nothing lost yet.',
+      sentence:
+        'Every page of poll has failed since 05:30 UTC, the last at 05:40 UTC (malformed); nothing lost yet.',
     })
   })
 

@@ -117,37 +117,42 @@ export function connectOptions(config: Config, url: string): ConnectOptions {
 export async function assertMigrated(config: Config, url: string): Promise<string | undefined> {
   const { role, directUrl } = config.database
   const options = { url, poolSize: 1, statementTimeout: 10_000, lockTimeout: 5_000, role: '' }
-  return await withPool(options, async pool => {
-    const away = await findAway(pool, options, directUrl ? 'database.directUrl' : 'database.url')
-    if (away) return away
+  const key = directUrl ? 'database.directUrl' : 'database.url'
+  const away = await findAway(options, key)
+  if (away) return away
+  await withPool(options, async pool => {
     const missing = await missingMigrations(pool)
     if (missing.length > 0)
       throw new CommandError(
         `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
       )
     const unable = await whoMayNotShare(pool, role)
-    if (unable === undefined) return await findPoolerAway(config)
+    if (unable === undefined) return
     throw new CommandError(
       `${unable} may not write in the schema ingest_jobs, by which processes share the work: ` +
         `grant penstock_runtime to ${unable}`,
     )
   })
+  // The login may not be a member of the role.
+  return (await findAway({ ...options, role }, key)) ?? (await findPoolerAway(config))
 }
 
 /** Why a database is away for the moment. Throws CommandError where it is at fault for good. */
-async function findAway(pool: pg.Pool, options: ConnectOptions, key: AddressKey) {
-  const problem = await findConnectionProblem(pool, key)
-  if (problem?.mayPass) return problem.text
-  const fault = problem?.text ?? (await findSessionProblem(pool, options, key))
-  if (fault) throw new CommandError(fault)
-  return undefined
+function findAway(options: ConnectOptions, key: AddressKey): Promise<string | undefined> {
+  return withPool(options, async pool => {
+    const problem = await findConnectionProblem(pool, key)
+    if (problem?.mayPass) return problem.text
+    const fault = problem?.text ?? (await findSessionProblem(pool, options, key))
+    if (fault) throw new CommandError(fault)
+    return undefined
+  })
 }
 
 async function findPoolerAway(config: Config): Promise<string | undefined> {
   const { url, directUrl } = config.database
   if (!directUrl) return undefined
   const options = { ...connectOptions(config, await url.reveal()), poolSize: 1, isPooled: true }
-  return await withPool(options, pool => findAway(pool, options, 'database.url'))
+  return await findAway(options, 'database.url')
 }
 
 /** Names of the migrations that the database lacks. */

@@ -31,15 +31,20 @@ export interface StreamStatus {
 export interface BacklogStatus {
   readonly app: string
   readonly stream: string
-  /** Not final up to now, what is still too young to be asked for included. */
+  /** Series of which something is not final. */
+  readonly series: number
+  /** Not final up to now, what is still too young to be asked for included; over all series. */
   readonly seconds: number
-  /** Those of them that were never read, or that someone asked for once more. */
-  readonly unreadSeconds: number
+  /** The same of the series that has the most. */
+  readonly longestSeconds: number
+  /** The most of one series that was never read, or that someone asked for once more. */
+  readonly longestUnreadSeconds: number
   /** Items of the work queue; 0 of a stream whose progress is time. */
   readonly items: number
   /** Begin of the oldest of it. */
   readonly oldest: string | null
-  readonly lostSeconds: number
+  /** The most of one series. */
+  readonly longestLostSeconds: number
   readonly lostItems: number
 }
 

@@ -42,6 +42,7 @@ export class Poller {
   readonly #discovery: Discovery
   readonly #inHand = new Set<Promise<void>>()
   #gaugedAt = Number.NEGATIVE_INFINITY
+  #isDueTold = false
   /** Resolves when the poller has stopped and every page in hand is finished or given up. */
   readonly done: Promise<void>
 
@@ -253,13 +254,19 @@ export class Poller {
     }
   }
 
-  #gauge(): void {
+  /** Answers in how many ms what was told may be too much: it would stand while this sleeps. */
+  #gauge(): number {
     const { app, clock, meter } = this.#context
-    if (clock.monotonic() - this.#gaugedAt < GAUGE_EVERY_MS) return
+    const left = this.#gaugedAt + GAUGE_EVERY_MS - clock.monotonic()
+    if (left > 0) return this.#isDueTold ? left : Infinity
     this.#gaugedAt = clock.monotonic()
+    this.#isDueTold = false
     for (const schedule of this.#schedules.values()) {
-      meter.schedule({ app: app.id, stream: schedule.stream.name }, schedule.lateness())
+      const lateness = schedule.lateness()
+      this.#isDueTold ||= lateness.series > 0
+      meter.schedule({ app: app.id, stream: schedule.stream.name }, lateness)
     }
+    return Infinity
   }
 
   /** How long nothing can be begun, as far as is known, ms. */
@@ -280,8 +287,8 @@ export class Poller {
     while (!signal.aborted) {
       if (health.state() !== 'down') await this.#relieveCrowd()
       this.#startDue()
-      this.#gauge()
-      await this.#wakeup.wait(this.#nap())
+      const stands = this.#gauge()
+      await this.#wakeup.wait(Math.min(stands, this.#nap()))
     }
     await Promise.all(this.#inHand)
   }

@@ -20,7 +20,7 @@ interface StreamFacts extends StreamTitle {
   readonly reading: readonly StreamReading[]
   readonly ribbon: readonly CellState[]
   readonly readAt: number | null
-  /** What waits to be read: of streams by time, seconds of a series on the average. */
+  /** What waits to be read: of streams by time, seconds of the series that has the most. */
   readonly waiting: { readonly seconds: number; readonly items: number }
 }
 
@@ -63,9 +63,8 @@ function streamFacts(facts: PageFacts, stream: StreamTitle, range: Span): readon
   const byApp = new Map(reading.map(each => [each.app, each]))
   const standing = (id: string): Standing => {
     const readAt = readTimes.get(id) ?? null
-    return { readAt, isLate: isLate(byApp.get(id), range[1]) }
+    return { readAt, isLate: isLate(byApp.get(id)) }
   }
-  const series = stored.reduce((sum, { open }) => sum + open, 0)
   return [
     {
       ...stream,
@@ -73,26 +72,31 @@ function streamFacts(facts: PageFacts, stream: StreamTitle, range: Span): readon
       ribbon: worstOf(timelines.map(each => cellsOf(each, standing(each.app), range))),
       readAt: readTimes.size > 0 ? Math.max(...readTimes.values()) : null,
       waiting: {
-        seconds: backlog.reduce((sum, each) => sum + each.unreadSeconds, 0) / Math.max(1, series),
+        seconds: Math.max(0, ...backlog.map(each => each.longestUnreadSeconds)),
         items: backlog.reduce((sum, each) => sum + each.items, 0),
       },
     },
   ]
 }
 
-function isLate(reading: StreamReading | undefined, now: number): boolean {
+/** For how long pages were seen to fail. */
+function secondsOf({ since, last }: NonNullable<StreamReading['failing']>): number {
+  return (Date.parse(last) - Date.parse(since)) / 1_000
+}
+
+function isLate(reading: StreamReading | undefined): boolean {
   if (!reading) return false
   if (reading.lateSeconds > allowedLag(reading.stream)) return true
   const { failing } = reading
-  return failing !== null && now - Date.parse(failing.since) / 1_000 > 30
+  return failing !== null && secondsOf(failing) > 30
 }
 
 function streamItem(stream: StreamFacts, { status }: PageFacts, now: number, span: string): string {
   const { name, title, reading, ribbon, readAt, waiting } = stream
-  const failing = reading.filter(each => each.failing !== null && isLate(each, now))
+  const failing = reading.filter(each => each.failing !== null && isLate(each))
   const facts = [
     html`<span>last success <b>${readAt === null ? 'none yet' : `${duration(now - readAt)} ago`}</b></span>`,
-    html`<span>lag <b>${lagText(reading, now, status.apps.length)}</b></span>`,
+    html`<span>lag <b>${lagText(reading, status.apps.length)}</b></span>`,
     waiting.items > 0
       ? html`<span><b>${countOf(waiting.items, 'part')} of calls</b> to be fetched</span>`
       : '',
@@ -103,7 +107,7 @@ function streamItem(stream: StreamFacts, { status }: PageFacts, now: number, spa
       ? html`<span><b>every page fails${status.apps.length > 1 ? ` of ${countOf(failing.length, 'app')}` : ''}</b> (${failing[0]!.failing!.reason})</span>`
       : '',
   ]
-  const late = reading.some(each => isLate(each, now))
+  const late = reading.some(each => isLate(each))
   return html`<li class="${late ? 'late' : ''}"><h3>${name}</h3><p class="soft">${title}</p>
 !${ribbonImage(ribbon, `${name}, ${span}: ${ribbonText(ribbon)}`)}
 <div class="axis" aria-hidden="true"><span>${span}</span><span>now</span></div>
@@ -111,10 +115,10 @@ function streamItem(stream: StreamFacts, { status }: PageFacts, now: number, spa
 }
 
 /** Of the app that is latest; a stream whose pages fail is as late as they have failed. */
-function lagText(reading: readonly StreamReading[], now: number, apps: number): string {
+function lagText(reading: readonly StreamReading[], apps: number): string {
   const [latest] = reading
     .map(({ app, stream, lateSeconds, failing }) => {
-      const failed = failing ? now - Date.parse(failing.since) / 1_000 : 0
+      const failed = failing ? secondsOf(failing) : 0
       return { app, stream, lag: Math.max(lateSeconds, failed) }
     })
     .toSorted((a, b) => b.lag - a.lag)

@@ -35,6 +35,20 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it('what is due is told anew within a second, also where nothing happens afterwards', async () => {
+    const { clock, counts, transport, stop } = startApp(
+      Array.from({ length: 30 }, (_, n) => `r${n}`),
+      [roomLog],
+    )
+    transport.answers = () => clock.sleep(100).then(() => ({ items: [] }))
+    await clock.advance(1.2 * second)
+    expect(counts.due.get('room-events')).toBeGreaterThan(0)
+    await clock.advance(2 * second)
+    expect(transport.of('roomEvents')).toHaveLength(30)
+    expect(counts.due.get('room-events')).toBe(0)
+    await stop()
+  })
+
   it('a room of which nothing is heard is synced ever more seldom', async () => {
     const { clock, transport, stop } = startApp(['algebra'], [roomLog])
     await clock.advance(hour)

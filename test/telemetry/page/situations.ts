@@ -51,7 +51,7 @@ function factsOf(situation: Situation): PageFacts {
   const failing =
     away === undefined
       ? null
-      : { since: iso(away), reason: databaseAwaySince ? 'store unavailable' : 'network' }
+      : { since: iso(away), last: ago(2), reason: databaseAwaySince ? 'store unavailable' : 'network' }
   const pairs = situation.isEmpty ? [] : apps.flatMap(app => titles.map(({ name }) => ({ app, name })))
   const reading = pairs.map(
     ({ app, name }): StreamReading => ({
@@ -71,7 +71,12 @@ function factsOf(situation: Situation): PageFacts {
       : apps.flatMap(app =>
           (['classroom', 'analytics', 'players'] as const).map(family => ({
             ...{ app, family, answeredAt: iso(away ?? now - 1) },
-            failing: providersAwaySince ? { since: iso(providersAwaySince), kind: 'network' as const } : null,
+            failing: providersAwaySince
+              ? {
+                  ...{ since: iso(providersAwaySince), last: ago(2), kind: 'network' as const },
+                  kindSince: iso(providersAwaySince),
+                }
+              : null,
           })),
         ),
     reading,
@@ -103,8 +108,13 @@ function factsOf(situation: Situation): PageFacts {
     backlog: pairs
       .filter(({ name }) => byTime.includes(name) || name.startsWith('call-'))
       .map(({ app, name }) => ({
-        ...{ app, stream: name, seconds: 3_600, unreadSeconds: 90, items: name.startsWith('call-') ? 3 : 0 },
-        ...{ oldest: ago(3_600), lostSeconds: 0, lostItems: 0 },
+        ...{ app, stream: name, series: 1, seconds: 3_600, longestSeconds: 3_600, longestUnreadSeconds: 90 },
+        ...{
+          items: name.startsWith('call-') ? 3 : 0,
+          oldest: ago(3_600),
+          longestLostSeconds: 0,
+          lostItems: 0,
+        },
       })),
     deadLetters: situation.deadLetters ?? [],
     divergences: 0,
