@@ -1,23 +1,22 @@
+import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import type pg from 'pg'
+import { Readable } from 'node:stream'
 import { systemClock } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
-import {
-  type Answered,
-  describing,
-  mayTakeRole,
-  runStatement,
-  StatementRefused,
-} from '../postgres/console.ts'
+import { type Answered, Console, describing, mayTakeRole, StatementRefused } from '../postgres/console.ts'
 import { hasMigrations } from '../postgres/migrate.ts'
-import { CommandError } from './cli/exit.ts'
+import { CommandError, exitUsage } from './cli/exit.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
+import { lineOf, pointTo, type Statement, split, statementsOf } from './sql/statements.ts'
 import { notPrepared, openDatabase } from './wiring/database.ts'
 import { loadEmbeddedPostgres } from './wiring/installation.ts'
 
 interface SqlOptions {
   readonly config: string
+  /** Statements to run one after the other, each text by itself. */
+  readonly command: readonly string[]
+  readonly file?: string
   /** The database of the demo instead of that of a configuration. */
   readonly demo?: boolean
   readonly dataDir: string
@@ -33,8 +32,10 @@ const reader = 'penstock_read'
 /** A question of a person may take longer than a statement of the daemon, ms. */
 const patience = 300_000
 
-/** Runs a query and prints what it answers; without one, those that are typed or come on standard input. */
+/** Runs statements and prints what each answers; without any, those that are typed or come on standard input. */
 export async function sql(query: string | undefined, options: SqlOptions): Promise<void> {
+  const texts = query === undefined ? options.command : [query, ...options.command]
+  const input = await inputOf(texts, options)
   const { url, role, stop } = await databaseOf(options)
   const connection = { url, poolSize: 1, statementTimeout: patience, lockTimeout: 10_000, role: '' }
   let pool = connect(connection)
@@ -45,12 +46,31 @@ export async function sql(query: string | undefined, options: SqlOptions): Promi
     const taken = options.write ? role : (await mayTakeRole(pool, reader)) ? reader : role
     await pool.end()
     pool = connect({ ...connection, role: taken })
-    if (query !== undefined) await run(pool, query, options)
-    else await converse(pool, options, taken)
+    const session = new Console(pool, { isReadOnly: !options.write })
+    try {
+      const printer = new Printer(session, options)
+      if (texts.length === 0) await converse(printer, input, options, taken)
+      for (const text of texts) await runText(printer, session, text, options)
+    } finally {
+      session.close(true)
+    }
   } finally {
     await pool.end()
     await stop()
   }
+}
+
+/** Where statements come from that the command line does not give. Throws CommandError. */
+async function inputOf(
+  given: readonly string[],
+  { file }: SqlOptions,
+): Promise<NodeJS.ReadableStream & { readonly isTTY?: boolean }> {
+  if (file === undefined) return process.stdin
+  if (given.length > 0) throw new CommandError('give statements or --file, not both', exitUsage)
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandError(error.message, exitUsage)
+  })
+  return Readable.from([text])
 }
 
 interface Opened {
@@ -74,15 +94,69 @@ async function databaseOf({ config: path, demo, dataDir, url }: SqlOptions): Pro
   return { ...database, role: config.database.role }
 }
 
-/** Throws CommandError with what Postgres says where it refuses. */
-async function run(pool: pg.Pool, text: string, { write, json }: SqlOptions): Promise<void> {
-  try {
-    const answered = await runStatement(pool, text, { isReadOnly: !write })
-    printLines(json ? [toJson(answered)] : linesOf(answered))
-  } catch (error) {
-    if (error instanceof StatementRefused)
-      throw new CommandError(hinted(error.message, write), 1, { cause: error })
-    throw error
+/** Statements of which one begins or ends a transaction are in those, and in none of ours. */
+const ofTransactions = /^(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare)\b/i
+
+/** One text is one transaction, as psql has it, so that what is refused leaves nothing half done. */
+async function runText(
+  printer: Printer,
+  session: Console,
+  text: string,
+  { write }: SqlOptions,
+): Promise<void> {
+  const described = describedBy(text)
+  const statements = described === undefined ? statementsOf(text) : [{ text: described, line: 1 }]
+  const isOne = write && statements.length > 1 && !statements.some(one => ofTransactions.test(one.text))
+  if (isOne) await session.run('begin')
+  printer.begin(statements.length > 1)
+  for (const statement of statements) await printer.run(statement)
+  if (isOne) await session.run('commit')
+}
+
+/** What \\d stands for; undefined of anything else. */
+function describedBy(text: string): string | undefined {
+  const [, name] = /^\s*\\d(?:\s+(\S+?))?\s*;?\s*$/.exec(text) ?? []
+  return /^\s*\\d(?:\s|;|$)/.test(text) ? describing(name) : undefined
+}
+
+/** Runs statements and prints what they answer, an empty line between two. */
+class Printer {
+  readonly #session: Console
+  readonly #options: SqlOptions
+  /** Whether a statement is one of several, and is named by its place. */
+  #isNumbered = false
+  #place = 0
+  #hasPrinted = false
+
+  constructor(session: Console, options: SqlOptions) {
+    this.#session = session
+    this.#options = options
+  }
+
+  begin(isNumbered: boolean): void {
+    this.#isNumbered = isNumbered
+    this.#place = 0
+  }
+
+  /** Throws CommandError with what Postgres says where it refuses. */
+  async run(statement: Statement): Promise<void> {
+    this.#place += 1
+    const { write, json } = this.#options
+    try {
+      for (const answered of await this.#session.run(statement.text)) {
+        // Of several, those that answer no rows would be nothing to whoever reads JSON.
+        if (json && this.#isNumbered && answered.columns.length === 0) continue
+        if (this.#hasPrinted && !json) printLines([''])
+        printLines(json ? [toJson(answered)] : linesOf(answered))
+        this.#hasPrinted = true
+      }
+    } catch (error) {
+      if (!(error instanceof StatementRefused)) throw error
+      const { message, position } = error
+      const place = this.#isNumbered ? `statement ${this.#place}, line ${lineOf(statement, position)}: ` : ''
+      const caret = position === undefined ? '' : `\n${pointTo(statement, position)}`
+      throw new CommandError(`${place}${hinted(message, write)}${caret}`, 1, { cause: error })
+    }
   }
 }
 
@@ -93,14 +167,14 @@ function hinted(message: string, write = false): string {
 }
 
 function linesOf({ command, count, columns, rows }: Answered): readonly string[] {
-  if (columns.length === 0) return [`${command} ${countText(count)}`]
+  if (columns.length === 0) return [count === null ? command : `${command} ${countText(count)}`]
   const cells = rows.map(row =>
     row.map((value, n) =>
       value === null ? null : columns[n]!.kind === 'number' ? numberCell(value) : value,
     ),
   )
   const header = columns.map(({ name }) => name)
-  return [...textTable(header, cells), `(${countText(count)} row${count === 1 ? '' : 's'})`]
+  return [...textTable(header, cells), `(${countText(rows.length)} row${rows.length === 1 ? '' : 's'})`]
 }
 
 /** As a number where no digit is lost. */
@@ -122,9 +196,14 @@ function toJson({ columns, rows }: Answered): string {
 }
 
 /** Reads statements, each ended by a semicolon, until \\q or the end; a refused one ends only what is not a terminal. */
-async function converse(pool: pg.Pool, options: SqlOptions, role: string): Promise<void> {
-  const isTerminal = process.stdin.isTTY === true
-  const lines = createInterface({ input: process.stdin, ...(isTerminal && { output: process.stdout }) })
+async function converse(
+  printer: Printer,
+  input: NodeJS.ReadableStream & { readonly isTTY?: boolean },
+  options: SqlOptions,
+  role: string,
+): Promise<void> {
+  const isTerminal = input.isTTY === true
+  const lines = createInterface({ input, ...(isTerminal && { output: process.stdout }) })
   const prompt = (open: boolean) => {
     lines.setPrompt(open ? '      -> ' : 'penstock> ')
     if (isTerminal) lines.prompt()
@@ -133,23 +212,32 @@ async function converse(pool: pg.Pool, options: SqlOptions, role: string): Promi
     printLines([
       `${options.write ? 'Writes are allowed' : 'Nothing can be changed'}${role ? `, as ${role}` : ''}. \\d lists tables and views, \\d NAME the columns of one, \\q ends.`,
     ])
+  printer.begin(!isTerminal)
+  const run = (statement: Statement) =>
+    printer.run(statement).catch((error: unknown) => {
+      if (!isTerminal || !(error instanceof CommandError)) throw error
+      process.stderr.write(`${error.message}\n`)
+    })
   let text = ''
+  let [begin, at] = [1, 0]
   prompt(false)
   for await (const line of lines) {
-    const [command, name] = line.trim().split(/\s+/)
-    if (text === '' && command === '\\q') break
-    text = text === '' && command === '\\d' ? `${describing(name)};` : `${text}${line}\n`
-    if (text.trim() === '') text = ''
-    if (text.trimEnd().endsWith(';')) {
-      const statement = text
-      text = ''
-      await run(pool, statement, options).catch((error: unknown) => {
-        if (!isTerminal || !(error instanceof CommandError)) throw error
-        process.stderr.write(`${error.message}\n`)
-      })
+    at += 1
+    if (text === '' && line.trim() === '\\q') break
+    const described = text === '' ? describedBy(line) : undefined
+    if (text === '') begin = at
+    text += described === undefined ? `${line}\n` : ''
+    if (described !== undefined) await run({ text: described, line: at })
+    else if (line.includes(';') || begin === at) {
+      const { statements, rest, restLine } = split(text, begin)
+      for (const statement of statements) await run(statement)
+      ;[text, begin] = [rest, restLine]
     }
+    // What is typed begins anew with each statement.
+    if (isTerminal && text === '') at = 0
     prompt(text !== '')
   }
   lines.close()
-  if (text.trim() !== '') await run(pool, text, options)
+  const { rest, restLine } = split(text, begin)
+  if (rest !== '') await run({ text: rest.trimEnd(), line: restLine })
 }

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 
 interface Column {
   readonly name: string
@@ -9,8 +9,8 @@ interface Column {
 export interface Answered {
   /** What it was, as Postgres says: SELECT, UPDATE. */
   readonly command: string
-  /** Rows that it touched or answered. */
-  readonly count: number
+  /** Rows that it touched or answered; null of what has none. */
+  readonly count: number | null
   readonly columns: readonly Column[]
   /** Values as Postgres writes them; null where there is none. */
   readonly rows: readonly (readonly (string | null)[])[]
@@ -19,6 +19,12 @@ export interface Answered {
 /** What Postgres says of a statement that it refuses; for the one who wrote it. */
 export class StatementRefused extends Error {
   override readonly name = 'StatementRefused'
+  /** Of the sign in it that Postgres stumbled over, from 1. */
+  readonly position: number | undefined
+  constructor(message: string, position: number | undefined, options: ErrorOptions) {
+    super(message, options)
+    this.position = position
+  }
 }
 
 /** By type: bool; json, jsonb; int8, int2, int4, oid, float4, float8, numeric. */
@@ -32,34 +38,68 @@ const kinds = new Map<number, Column['kind']>([
 const asUsual = 'set enable_seqscan = on; set plan_cache_mode = auto; set jit = on'
 
 /**
- * Runs what a person wrote, one statement or several, and answers the last that answered anything. `isReadOnly`: in a
- * transaction that writes nothing. Throws StatementRefused.
+ * A session of a person: what one statement sets holds for the next. `isReadOnly`: nothing writes, whatever a statement says of
+ * its transaction. A session that broke is followed by another one.
  */
-export async function runStatement(
-  pool: pg.Pool,
-  text: string,
-  { isReadOnly }: { readonly isReadOnly: boolean },
-): Promise<Answered> {
-  const client = await pool.connect().catch(refuse)
-  try {
-    await client.query(`${asUsual}; set default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
-    const types = { getTypeParser: () => String } as unknown as pg.CustomTypesConfig
-    const result = await client.query<(string | null)[]>({ text, rowMode: 'array', types }).catch(refuse)
-    const all: pg.QueryArrayResult<(string | null)[]>[] = Array.isArray(result) ? result : [result]
-    const { command, rowCount, fields, rows } = all.findLast(each => each.fields.length > 0) ?? all.at(-1)!
-    return {
-      ...{ command: command ?? '', count: rowCount ?? 0, rows },
-      columns: fields.map(({ name, dataTypeID }) => ({ name, kind: kinds.get(dataTypeID) ?? 'text' })),
+export class Console {
+  readonly #pool: pg.Pool
+  readonly #mode: string
+  #client: pg.PoolClient | undefined
+
+  constructor(pool: pg.Pool, { isReadOnly }: { readonly isReadOnly: boolean }) {
+    this.#pool = pool
+    this.#mode = isReadOnly ? 'on' : 'off'
+  }
+
+  /** Answers what each statement in the text answered: of one statement, one. Throws StatementRefused. */
+  async run(text: string): Promise<readonly Answered[]> {
+    this.#client ??= await this.#open().catch(refuse)
+    try {
+      await this.#keepMode(this.#client)
+      const types = { getTypeParser: () => String } as unknown as pg.CustomTypesConfig
+      const result = await this.#client.query<(string | null)[]>({ text, rowMode: 'array', types })
+      const all: readonly pg.QueryArrayResult<(string | null)[]>[] = Array.isArray(result) ? result : [result]
+      return all.map(answered)
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || error.severity === 'FATAL') this.close(true)
+      return refuse(error)
     }
-  } finally {
-    client.release()
+  }
+
+  close(isBroken = false): void {
+    this.#client?.release(isBroken)
+    this.#client = undefined
+  }
+
+  async #open(): Promise<pg.PoolClient> {
+    const client = await this.#pool.connect()
+    await client.query(`${asUsual}; set default_transaction_read_only = ${this.#mode}`)
+    return client
+  }
+
+  async #keepMode(client: pg.PoolClient): Promise<void> {
+    if (this.#mode === 'off') return
+    const status = client.getTransactionStatus()
+    if (status === 'I') await client.query('set default_transaction_read_only = on')
+    if (status === 'T') await client.query('set transaction_read_only = on')
+  }
+}
+
+function answered({ command, rowCount, fields, rows }: pg.QueryArrayResult<(string | null)[]>): Answered {
+  return {
+    ...{ command: command ?? '', count: rowCount, rows },
+    columns: fields.map(({ name, dataTypeID }) => ({ name, kind: kinds.get(dataTypeID) ?? 'text' })),
   }
 }
 
 function refuse(error: unknown): never {
   if (!(error instanceof Error)) throw error
-  const { hint, detail } = error as Partial<pg.DatabaseError>
-  throw new StatementRefused([error.message, detail, hint].filter(Boolean).join('; '), { cause: error })
+  const { hint, detail, position } = error as Partial<pg.DatabaseError>
+  throw new StatementRefused(
+    [error.message, detail, hint].filter(Boolean).join('; '),
+    position === undefined ? undefined : Number(position),
+    { cause: error },
+  )
 }
 
 /** Whether the login may take on a role. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { compiledOnce } from '../support/compiled.ts'
 import { execute } from '../support/databases.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
-import { penstock } from './penstock.ts'
+import { type Ended, penstock } from './penstock.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -25,13 +26,21 @@ const ask = (query: string, ...options: readonly string[]) =>
 
 /** What statements on standard input answer. */
 async function answersTo(statements: string): Promise<string> {
+  return (await told(statements)).stdout
+}
+
+async function told(statements: string, ...options: readonly string[]): Promise<Ended> {
   const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, 'sql', '--url', database.url], {
+  const child = spawn(process.execPath, [program, 'sql', '--url', database.url, ...options], {
     env: { PATH: process.env.PATH, ...compiledOnce },
-    stdio: ['pipe', 'pipe', 'inherit'],
   })
   child.stdin.end(statements)
-  return await text(child.stdout)
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+  return { code, stdout, stderr }
 }
 
 test('sql prints what a query answers as a table, with a dash for nothing', async () => {
@@ -53,15 +62,100 @@ test('sql changes nothing unless it is told to', async () => {
     /^penstock: .*(permission denied|read-only transaction).*--write lets it write\)\n$/,
   )
   const lacking = await ask('set role penstock_read; delete from classroom.room', '--write')
-  expect(lacking.stderr).toBe('penstock: permission denied for table room\n')
+  expect(lacking.stderr).toBe('penstock: statement 2, line 1: permission denied for table room\n')
   const evading = await ask(`set transaction read write; delete from classroom.room`)
   expect(evading.code).toBe(1)
   expect((await ask('update classroom.room set state = 2', '--write')).stdout).toBe('UPDATE 2\n')
 })
 
-test('sql says what Postgres says of a wrong query', async () => {
+test('sql says what Postgres says of a wrong query, and shows the place', async () => {
   const { code, stderr } = await ask('select * from classroom.rooms')
-  expect([code, stderr]).toEqual([1, 'penstock: relation "classroom.rooms" does not exist\n'])
+  expect([code, stderr]).toEqual([
+    1,
+    `penstock: relation "classroom.rooms" does not exist
+LINE 1: select * from classroom.rooms
+                      ^
+`,
+  ])
+})
+
+test('sql keeps its promise to change nothing whatever is said of transactions before', async () => {
+  const count = 'select count(*) from classroom.room'
+  for (const evading of [
+    'set default_transaction_read_only = off',
+    `select set_config('default_transaction_read_only', 'off', false)`,
+    'begin read write',
+    'set session characteristics as transaction read write',
+  ]) {
+    // With the rights of the login, which may write.
+    const { code, stderr } = await told(
+      `reset role;\n${evading};\nset role none; create table public.evaded (); ${count}`,
+    )
+    expect([code, stderr], evading).toEqual([1, expect.stringContaining('read-only transaction')])
+  }
+})
+
+test('sql answers each of several statements, from the command line, a file and standard input', async () => {
+  const both = 'a\n1\n(1 row)\n\nb\n2\n(1 row)\n'
+  const statements = `/* One; and */\nselect 1 as a; /* another;\n*/ select 2 as b`
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-sql-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'two.sql')
+  await writeFile(file, statements)
+  expect((await ask(statements)).stdout).toBe(both)
+  expect((await ask('select 1 as a', '-c', 'select 2 as b')).stdout).toBe(both)
+  const command = ['sql', '--url', database.url, '--command', 'select 1 as a', '-c', 'select 2 as b;']
+  expect((await penstock(command)).stdout).toBe(both)
+  expect((await penstock(['sql', '--url', database.url, '-f', file])).stdout).toBe(both)
+  await writeFile(file, `${statements};\n\\d classroom.room\n\\q\nselect 3 as c`)
+  expect((await penstock(['sql', '--url', database.url, '-f', file])).stdout).toMatch(
+    /^room_uuid +text.+\(\d+ rows\)\n$/ms,
+  )
+  expect((await told(statements)).stdout).toBe(both)
+  const json = await ask(`set timezone = 'UTC'; ${statements}`, '--json')
+  expect(json.stdout).toBe('[{"a":1}]\n[{"b":2}]\n')
+  expect((await penstock(['sql', '--url', database.url, '-c', '\\d classroom.room'])).stdout).toMatch(
+    /^room_uuid +text/m,
+  )
+})
+
+test('sql says which of several statements was refused, and where in it', async () => {
+  const wrong = `select 1 as a;
+
+select 'ü; ü' as b,
+  nothing; select 2 as c`
+  const refused = {
+    code: 1,
+    stdout: 'a\n1\n(1 row)\n',
+    stderr: `penstock: statement 2, line 4: column "nothing" does not exist
+LINE 4:   nothing
+          ^
+`,
+  }
+  expect(await told(wrong)).toEqual(refused)
+  expect(await ask(wrong)).toEqual(refused)
+  const later = await told('select 1 as a;\nselect 1 / 0;\n')
+  expect(later.stderr).toBe('penstock: statement 2, line 2: division by zero\n')
+  const long = await ask(`select ${'1 + '.repeat(100)}nothing${' + 1'.repeat(100)}`)
+  const [, line, caret] = long.stderr.split('\n')
+  expect(line!.length).toBeLessThan(120)
+  expect(line!.slice(caret!.indexOf('^'))).toMatch(/^nothing /)
+})
+
+test('sql writes all that one command says, or nothing', async () => {
+  const count = async () => (await ask('select count(*) as n from classroom.room', '--json')).stdout
+  const before = await count()
+  const insert = `insert into classroom.room (app_id, room_uuid, incarnation) values ('a', 'chemistry', 1)`
+  expect((await ask(`${insert}; select 1 / 0`, '--write')).code).toBe(1)
+  expect(await count()).toBe(before)
+  const { stdout } = await ask(`begin; ${insert}; rollback`, '--write')
+  expect(stdout).toBe('BEGIN\n\nINSERT 1\n\nROLLBACK\n')
+  expect(await count()).toBe(before)
+})
+
+test('sql takes statements or a file', async () => {
+  const { code, stderr } = await ask('select 1', '-f', 'x.sql')
+  expect([code, stderr]).toEqual([2, 'penstock: give statements or --file, not both\n'])
 })
 
 test('sql prints JSON in which every value is what it is, to the last digit', async () => {

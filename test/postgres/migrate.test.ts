@@ -35,6 +35,7 @@ const names = [
   '0019-classes-changed-together',
   '0020-stands',
   '0021-comments',
+  '0022-days-and-what-is-unread',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

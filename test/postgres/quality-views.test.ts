@@ -68,6 +68,10 @@ beforeAll(async () => {
   )
   await db.rows('select analytics.summarize($1, (select array_agg(call_id) from analytics.call))', [app])
   await db.rows(
+    `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)
+     select app_id, 'call-sessions', call_id, '0', created_at, created_at, 'done' from analytics.call`,
+  )
+  await db.rows(
     `insert into classroom.room (app_id, room_uuid, incarnation, started_at, valid_from, valid_to) values
        ($1, 'maths', 1, $2, $2, $3), ($1, 'maths', 2, $3, $3, null), ($1, 'history', 1, $2, $2, null)`,
     [app, iso(5), iso(1_800)],

@@ -126,8 +126,8 @@ describe('what views say of a day', () => {
       [app, moments],
     )
     await db.rows(
-      `insert into analytics.call (app_id, call_id, created_at, destroyed_at)
-       select $1, 'c' || n, at, at + interval '5 minutes' from unnest($2::timestamptz[]) with ordinality m(at, n)`,
+      `insert into analytics.call (app_id, call_id, cname, created_at, destroyed_at)
+       select $1, 'c' || n, 'r' || n, at, at + interval '5 minutes' from unnest($2::timestamptz[]) with ordinality m(at, n)`,
       [app, moments],
     )
     await db.rows(
@@ -135,12 +135,31 @@ describe('what views say of a day', () => {
        select app_id, call_id, call_id, call_id, created_at, destroyed_at from analytics.call where app_id = $1`,
       [app],
     )
+    await db.rows(
+      `with room as (select r.app_id, r.room_uuid, r.started_at from classroom.room r where r.app_id = '${app}'),
+            quiz as (insert into classroom.quiz (app_id, room_uuid, incarnation, quiz_id) select app_id, room_uuid, 1, 'q' from room),
+            poll as (insert into classroom.poll (app_id, room_uuid, incarnation, poll_id) select app_id, room_uuid, 1, 'p' from room),
+            tally as (insert into classroom.poll_tally (app_id, room_uuid, incarnation, poll_id, option_index) select app_id, room_uuid, 1, 'p', 0 from room),
+            read as (insert into ingest.progress (app_id, stream, series) select app_id, 'poll', room_uuid from room)
+       insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, role, action, at)
+       select app_id, room_uuid, 1, 1, 0, 'ann', '2', 'enter', started_at + interval '10 minutes' from room`,
+    )
   })
 
   const expected = ['2026-03-28', '2026-03-29', '2026-03-29', '2026-03-30']
 
   it.each([
     ['classroom.class', 'room_uuid'],
+    ['classroom.class_complete', 'room_uuid'],
+    ['classroom.late_arrival', 'room_uuid'],
+    ['classroom.participation', 'room_uuid'],
+    ['classroom.quiz_result', 'room_uuid'],
+    ['classroom.quiz_accuracy', 'room_uuid'],
+    ['classroom.poll_result', 'room_uuid'],
+    ['classroom.user_call', 'room_uuid'],
+    ['ingest.room_complete', 'room_uuid'],
+    ['analytics.call_quality', 'call_id'],
+    ['analytics.class_quality', 'room_uuid'],
     ['analytics.session_quality', 'sid'],
   ])('is of the school’s in %s', async (view, order) => {
     const rows = await db.rows(`select day::text from ${view} where app_id = $1 order by ${order}`, [app])

@@ -19,6 +19,8 @@ const classOf = (app: string, ids: Readonly<Record<'ann' | 'bob' | 'eve' | 'tim'
                (4, '${ids.bob}', '73', 'enter'), (5, '${ids.eve}', '73', 'enter'), (6, '${ids.tim}', '74', 'enter')) a(n, who, stream, action);
   insert into analytics.call (app_id, call_id, cname, created_at, destroyed_at, finished)
   values ('${app}', 'call', 'maths', '${bell}', '${bell}'::timestamptz + interval '1 hour', true);
+  insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)
+  values ('${app}', 'call-sessions', 'call', '0', '${bell}', '${bell}', 'done');
   insert into analytics.call_session (app_id, call_id, sid, uid, joined_at, left_at)
   select '${app}', 'call', 's' || u, u, '${bell}', '${bell}'::timestamptz + interval '10 minutes'
   from unnest(array['71', '72', '73', '9001']) u;`
@@ -48,6 +50,18 @@ export const links: Edge = {
       ],
     },
     {
+      name: 'a stay that is not found may be in what is not read yet',
+      meanwhile: `update ingest.work_item set state = 'pending' where app_id in ('by stream', 'by nothing')`,
+      query: `select distinct app_id, user_uuid, linked_by from classroom.user_call
+              where app_id in ('by stream', 'by nothing') and user_uuid in ('bob', 'tim') order by 1, 2`,
+      expected: [
+        ['by nothing', 'bob', 'none'],
+        ['by nothing', 'tim', 'none'],
+        ['by stream', 'bob', 'shared'],
+        ['by stream', 'tim', 'unread'],
+      ],
+    },
+    {
       name: 'the user ID tells where the configuration says how',
       query: `select user_uuid, linked_by, sid from classroom.user_call where app_id = 'by rule' order by 1, 3`,
       expected: [
@@ -73,6 +87,7 @@ export const links: Edge = {
     ['somebody is taken for one of several', ' <> max(p.user_uuid)', ' > max(p.user_uuid)'],
     ['a rule is guessed where there is none', `<> 'off'::text`, `<> ''::text`],
     ['it is not said how', `= 'stream'::text) THEN 'stream'::text`, `= 'stream'::text) THEN 'rule'::text`],
+    ['what is not read is not there', `THEN 'unread'::text`, `THEN 'none'::text`],
     ['the picture counts as sound', 'ARRAY[20005, 20016]', 'ARRAY[20005, 20016, 20011]'],
     ['who talks once talks all the time', 'q.talk_samples)', 'q.volume_samples)'],
   ].map(([mistake, from, to]) => ({

@@ -62,8 +62,8 @@ export const mutants: readonly ViewMutant[] = [
     mistake: 'stays are cut to whole minutes',
     ...{
       view: 'classroom.participation',
-      from: 'EXTRACT(epoch FROM stayed)',
-      to: `EXTRACT(epoch FROM date_trunc('minute', stayed))`,
+      from: 'EXTRACT(epoch FROM i.stayed)',
+      to: `EXTRACT(epoch FROM date_trunc('minute', i.stayed))`,
     },
   },
   {
@@ -137,6 +137,14 @@ export const mutants: readonly ViewMutant[] = [
   {
     mistake: 'a pause of the feed takes nothing from a day',
     ...{ view: 'ingest.complete_day', from: '(g.gaps = 0)', to: '(g.gaps >= 0)' },
+  },
+  {
+    mistake: 'what nobody can read takes nothing from a class',
+    ...{ view: 'classroom.class_complete', from: `'unreadable'::text`, to: 'NULL::text' },
+  },
+  {
+    mistake: 'a class is not whole because its room was used again',
+    ...{ view: 'classroom.class_complete', from: '(r.valid_to IS NULL)', to: 'true' },
   },
   {
     mistake: 'the ID of a user is taken for the number in calls',

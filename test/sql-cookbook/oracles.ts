@@ -324,6 +324,18 @@ const ofCompleteness: Oracle = {
   },
 }
 
+const ofCompleteClasses: Oracle = {
+  name: 'classroom.class_complete: a class that was read to its end lacks what nobody can read, and nothing else',
+  examine: (client, sandbox) =>
+    compareClasses<OfClass & { complete: boolean; reasons: string }>(
+      client,
+      sandbox,
+      'select *, started_at as began from classroom.class_complete',
+      row => [row.complete, row.reasons],
+      ({ isUnreadable }) => [[!isUnreadable, isUnreadable ? 'unreadable' : '']],
+    ),
+}
+
 export const oracles: readonly Oracle[] = [
   ...[ofClasses, ofLate, ofAttention, ofHeads, ofParticipation, ofQuizzes, ofQuizAccuracy, ofPolls],
   ...channelOracles,
@@ -331,5 +343,5 @@ export const oracles: readonly Oracle[] = [
   ...[ofOrphans, ofUse],
   ofEquipment('network_quality', ['network']),
   ofEquipment('device_quality', ['platform', 'deviceType']),
-  ...[ofLosses, ofCompleteness],
+  ...[ofLosses, ofCompleteness, ofCompleteClasses],
 ]

@@ -29,8 +29,8 @@ afterAll(async () => {
 })
 
 describe('docs/sql.md', () => {
-  it('has twenty-six questions in order, each with one query and a sentence on how to read its answer', () => {
-    expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 26 }, (_, n) => n + 1))
+  it('has twenty-seven questions in order, each with one query and a sentence on how to read its answer', () => {
+    expect(questions.map(({ number }) => number)).toEqual(Array.from({ length: 27 }, (_, n) => n + 1))
     for (const { title, query, reading } of questions) {
       expect(title, query).toMatch(/\?$/)
       expect(query.match(/;/g), title).toHaveLength(1)

@@ -1,6 +1,7 @@
 import type { Equipment } from '../../sandbox/src/analytics/equipment.ts'
 import { isBadCall } from '../../sandbox/src/analytics/quality.ts'
 import type { Sandbox } from '../../sandbox/src/index.ts'
+import { isMalformed } from '../../sandbox/src/quirks.ts'
 import type { Room, WidgetEntry } from '../../sandbox/src/world.ts'
 import { apps, end, outage, timeZones } from './world.ts'
 
@@ -27,6 +28,8 @@ export interface TrueClass {
   readonly quizzes: readonly TrueQuiz[]
   readonly polls: readonly TruePoll[]
   readonly recordings: number
+  /** Something that is of it came in no shape that can be read. */
+  readonly isUnreadable: boolean
   readonly calls: readonly { readonly callId: string; readonly isBad: boolean }[]
   /** What was told of people, the stage and hands, in order. */
   readonly changes: readonly { readonly sequence: number; readonly cmd: number; readonly data: object }[]
@@ -115,6 +118,9 @@ function describeClass(room: Room): Omit<TrueClass, 'app'> {
     quizzes: startsIn(widgets.popupQuiz).map(start => trueQuiz(start, widgets.popupQuiz)),
     polls: startsIn(widgets.poll).map(start => truePoll(start, widgets.poll)),
     recordings: recordings.length,
+    isUnreadable:
+      events.some(({ oddity }) => isMalformed(oddity)) ||
+      [...widgets.popupQuiz, ...widgets.poll].some(({ malformed }) => malformed),
     calls: calls.map(({ callId }) => ({ callId, isBad: isBadCall(callId) })),
     changes: events
       .filter(({ cmd }) => [20, 1501, 1502].includes(cmd))

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { streams } from '../../streams/index.ts'
-import { configOption, timeOption } from './options.ts'
+import { configOption, repeatedOption, timeOption } from './options.ts'
 
 /** What works with the database, and with the provider by hand. */
 export function addData(program: Command): void {
@@ -83,6 +83,12 @@ function addSql(program: Command): void {
     .command('sql')
     .description('runs a query, or opens a prompt; needs no psql, and changes nothing unless --write says so')
     .argument('[query]', 'what to ask; statements are typed, or come on standard input, without it')
+    .addOption(
+      new Option('-c, --command <statements>', 'statements to run, one transaction; repeatable')
+        .argParser(repeatedOption)
+        .default([], 'none'),
+    )
+    .option('-f, --file <file>', 'a file of statements')
     .addOption(configOption())
     .option('--demo', 'ask the database of the demo, whether or not it runs')
     .option('--data-dir <folder>', 'where the Postgres of the demo lives', '.penstock')
@@ -92,11 +98,13 @@ function addSql(program: Command): void {
     .addHelpText(
       'after',
       `
-Asks as a member of penstock_read where the login may, and in read-only transactions.
+Asks as a member of penstock_read where the login may, and in read-only transactions. Each statement prints what it answers;
+one that is refused ends the command with 1, and is told with its place.
 
 Examples:
   penstock sql --demo "select * from classroom.class limit 5"
   penstock sql --config penstock.yaml "select * from ingest.complete_day where days_ago = 1"
+  penstock sql --demo -c "select * from ingest.loss" -c '\\d ingest.loss'
   penstock sql --config penstock.yaml < questions.sql`,
     )
     .action(async (query, options) => (await import('../sql.ts')).sql(query, options))
