@@ -170,7 +170,7 @@ export async function createHands({
         streamUrl: given.streamUrl,
       }),
     destroy: async (app, region, id) => {
-      const told = { act: 'destroy', app, destroys: id } as const
+      const told = { act: 'destroy', app, destroys: id, region } as const
       await settle(
         async () => void (await client.app(app).players.deletePlayer({ id, region } as never)),
         told,

@@ -74,6 +74,15 @@ describe('players that are made by hand', () => {
     ])
   })
 
+  it('are found where they are', async () => {
+    const missed: Hand = { ...ended, destroys: 'p1', region: 'eu', end: 'not_found' }
+    expect(await judge([missed])).toEqual([
+      expect.stringMatching(/^different: .*p1 of a is said to be nowhere/),
+    ])
+    expect(await judge([{ ...missed, region: 'ap' }])).toEqual([])
+    expect(await judge([{ ...missed, destroys: 'p2', region: 'ap' }])).toEqual([])
+  })
+
   it('are known to be where they were made', async () => {
     expect(await judge([asked], [one], 'ap')).toEqual([
       expect.stringMatching(/^different: .*p1 of a is in eu, not in ap/),

@@ -8,6 +8,8 @@ export interface Hand {
   /** Of a player that is made: no other has it. */
   readonly streamUrl?: string
   readonly destroys?: string
+  /** Where that one is to be destroyed. */
+  readonly region?: string
   /** The player that was made, as it was told. */
   readonly id?: string
   /** The kind of the error, or `done`. */
@@ -22,12 +24,14 @@ export async function examineHands(examination: Examination): Promise<readonly F
   const { sandbox, hands = [], rows, isEnd } = examination
   if (!isEnd) return []
   const found = new Findings()
-  for (const { act, app, streamUrl, destroys, id, end } of hands) {
+  for (const { act, app, streamUrl, destroys, region, id, end } of hands) {
     const players = sandbox.players(app)
     if (act === 'destroy') {
       const player = players.find(one => one.id === destroys)
       if (end === 'done' && player?.destroyedAt === undefined)
         found.add('different', 'players by hand', `${destroys} of ${app} is said to be destroyed, and lives`)
+      if (end === 'not_found' && player?.destroyedAt === undefined && player?.region === region)
+        found.add('different', 'players by hand', `${destroys} of ${app} is said to be nowhere, and lives`)
       continue
     }
     const made = players.filter(one => one.streamUrl === streamUrl)
