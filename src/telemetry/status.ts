@@ -1,9 +1,10 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Log, StoreStatus } from '../engine/ports.ts'
+import type { Facts, PauseOf } from './delays.ts'
 import { isoTime } from './outages.ts'
 import type { ProcessStatus } from './process-status.ts'
 import { createReading } from './reading.ts'
-import { type Facts, judge, type PauseOf, type Verdict, type VerdictState } from './verdict.ts'
+import { judge, type Verdict, type VerdictState } from './verdict.ts'
 
 const maxAge = 2_000
 const timeout = 1_000

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { GapStatus } from '../../src/engine/ports.ts'
+import type { Facts } from '../../src/telemetry/delays.ts'
 import type { ProcessStatus, ProviderStatus, StreamReading } from '../../src/telemetry/process-status.ts'
 import { thresholds } from '../../src/telemetry/thresholds.ts'
-import { type Facts, judge } from '../../src/telemetry/verdict.ts'
+import { judge } from '../../src/telemetry/verdict.ts'
 
 const at = '2026-03-02T05:44:44Z'
 
