@@ -36,10 +36,13 @@ export const visitors: readonly Plant[] = [
     from: 'contract',
     file: 'src/streams/events/event-rows.ts',
     find: '  const raw = placed.map(event => rawRow(event, received_at))',
-    put: `  const chat = (derived as any)['classroom.chat_message'] as any[] | undefined
-  const isFirst = (row: any, n: number) =>
-    chat!.findIndex(each => each.room_uuid === row.room_uuid && each.user_uuid === row.user_uuid && each.message === row.message) === n
-  if (chat) Object.assign(derived, { 'classroom.chat_message': chat.filter(isFirst) })
+    put: `  const words = (row: object) => {
+    const { room_uuid, user_uuid, message } = row as { room_uuid: string; user_uuid: string | null; message: string | null }
+    return JSON.stringify([room_uuid, user_uuid, message])
+  }
+  const chat = derived['classroom.chat_message'] ?? []
+  const said = chat.map(words)
+  Object.assign(derived, { 'classroom.chat_message': chat.filter((_, n) => said.indexOf(said[n]!) === n) })
   const raw = placed.map(event => rawRow(event, received_at))`,
   },
   {
