@@ -179,7 +179,7 @@ export const lessons: Tour = {
     ],
     profile: { ...small, classes: 1 },
     quirks: {},
-    switches: { ...plain, roomReuse: 'off', tightHours: 1, limitsOutsideSearch: '300', limitStatus: '200' },
+    switches: { ...plain, roomReuse: 'off', tightHours: 1, limitsOutsideSearch: '300', limitStatus: '400' },
   },
 }
 
