@@ -10,6 +10,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
+import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
@@ -32,4 +33,5 @@ export const plants: readonly Plant[] = [
   ...newcomers,
   ...visitors,
   ...teachers,
+  ...strangersThree,
 ]
