@@ -60,7 +60,7 @@ export const messages = [
   'can you repeat please?',
   '😂😂😂',
   'yes',
-  'no',
+  '  no ',
   'x² + y² = r²',
   'Ще не готово…',
   'page 42, line 7',

@@ -38,7 +38,12 @@ function changeProperties({ extra, beside, state }: WidgetEntry, { widgetKeys }:
   const entries = Object.entries(extra)
   if (entries.length === 0) return rest
   if (widgetKeys === 'nested') return { extra, ...rest }
-  return { ...Object.fromEntries(entries.map(([key, value]) => [`extra.${key}`, value])), ...rest }
+  return { ...Object.fromEntries(entries.map(([key, value]) => [dotted(key), value])), ...rest }
+}
+
+/** Such keys were seen to name the state of a poll otherwise than the document does. */
+function dotted(key: string): string {
+  return key === 'pollingState' ? 'extra.pollState' : `extra.${key}`
 }
 
 function shown({ userUuid, userName, role }: Member): object {

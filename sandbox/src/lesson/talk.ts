@@ -64,9 +64,12 @@ export function reward(room: Classroom, now: number): void {
   const isShared = sharedReward > 0 && room.draw.chance(sharedReward)
   const other = isShared ? oneOf(room, ({ userUuid }) => userUuid !== student.userUuid) : undefined
   const rewardDetails = [student, ...(other ? [other] : [])].map(({ userUuid }) => {
-    const total = (room.rewards.get(userUuid) ?? 0) + 1
+    const before = room.rewards.get(userUuid) ?? 0
+    // Who has four has them taken away, and begins anew.
+    const changedReward = before < 4 ? 1 : -before
+    const total = before + changedReward
     room.rewards.set(userUuid, total)
-    return { userUuid, changedReward: 1, total }
+    return { userUuid, changedReward, total }
   })
   room.tell(cmds.rewards, { rewardDetails, updateTime: now }, now)
 }
