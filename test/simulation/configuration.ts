@@ -50,7 +50,7 @@ const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
 export function configOf(
   seed: Seed,
   { roomMemory, streams, realtime, listEvery }: Pace,
-  { regions: inRegions, widgetPath, submitter }: Switches,
+  { regions: inRegions, widgetPath, submitter, sequenceScope }: Switches,
   apps: Drawn['apps'],
   { callLateness, feedEvery = minute, ages, users, zone, isTight = false }: Demands & Told,
 ): string {
@@ -72,7 +72,7 @@ export function configOf(
   return `
 database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
 provider:
-  classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m, widgetPath: ${widgetPath}, submitter: ${submitter} }
+  classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m, widgetPath: ${widgetPath}, submitter: ${submitter}, sequenceScope: ${sequenceScope} }
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }

@@ -32,6 +32,12 @@ const lives: Tour = {
   },
 }
 
+/** The same, of a provider that numbers events through all rooms of an app: of two rooms of one name no number is the same. */
+const numbers: Tour = {
+  ...lives,
+  demands: { ...lives.demands, switches: { ...lives.demands.switches, sequenceScope: 'app' } },
+}
+
 /** Rooms whose logs nobody may read, so that only the feed tells of them, which does not always arrive. */
 const silence: Tour = {
   length: 16 * minute,
@@ -279,7 +285,7 @@ export const troubles = named({ outages, answers, machines })
 
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
-  ...named({ lives, silence, pages, calls, long, budgets, hands, ages }),
+  ...named({ lives, numbers, silence, pages, calls, long, budgets, hands, ages }),
   ...named({ late, reuse, commits, pauses, relays, marks, lessons, spending, crowd }),
 }
 
