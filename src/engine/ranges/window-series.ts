@@ -6,48 +6,6 @@ import { expiryOf, frameOf, halve, planWindow, type WindowRules } from '../../pl
 import type { WindowSettings } from '../../streams/stream.ts'
 import type { WindowProgress } from '../ports.ts'
 
-/** What a process remembers of a series of a window stream between readings. All times on the monotonic clock, ms. */
-export interface SeriesState {
-  isBusy: boolean
-  /** When the newest data are asked for again. */
-  liveAt: number
-  /** When what is still going on is looked at again. */
-  revisitAt: number
-  /** How far this round of looking again has come, Unix seconds; 0 before its beginning. */
-  revisitedTo: number
-  /** When what was not served is asked for again, and how long after the round before it. */
-  repairAt: number
-  repairEvery: number
-  /** How far this round of asking again has come, Unix seconds; 0 before its beginning. */
-  repairedTo: number
-  /** When it was asked last, on the monotonic clock, ms. */
-  askedAt: number
-  /** Nothing is asked before. */
-  notBefore: number
-  failures: number
-  /** The question itself failed last: until it is answered, asking it is repair. */
-  isFailing: boolean
-  /** How many answers its group had had when it failed last as the whole group may; undefined when it did not. */
-  answersBefore: number | undefined
-  /** How often in a row it failed so although others of the group were answered since the time before. */
-  failedAlone: number
-  /** It was tried as one that is well since it last was, because another one of the app was answered again. */
-  wasTrusted: boolean
-  /** Halves of windows that held more than is listed, or could not be read, still to be read. */
-  parts: Range[]
-  /** The window whose answer was malformed last, until something of it is read. */
-  spoilt: Range | undefined
-  /** Something was read since a window was last parted because it could not be read. */
-  readBeside: boolean
-  /** Parts that could not be read either, in a row. */
-  unreadableParts: number
-  /** Longest window that is planned, seconds; shrinks where windows overflow again and again. */
-  longest: number
-  /** Windows in a row that held more than is listed, and that did not. */
-  overfull: number
-  well: number
-}
-
 /** One window may be overfull by chance; from so many in a row on they are planned shorter. */
 const OVERFULL_TEACHES = 2
 
@@ -57,28 +15,47 @@ const ALONE_TEACHES = 2
 /** After so many windows that were not overfull, longer ones are tried. */
 const WELL_TEACHES = 16
 
+/** What a process remembers of a series of a window stream between readings. All times on the monotonic clock, ms. */
+export type SeriesState = ReturnType<typeof newSeries>
+
 /** `at`: now, on the monotonic clock, ms. `revisitEvery`: the settings', ms. */
-export function newSeries(at: number, revisitEvery = 0): SeriesState {
+export function newSeries(at: number, revisitEvery = 0) {
   return {
     isBusy: false,
+    /** When the newest data are asked for again. */
     liveAt: at,
+    /** When what is still going on is looked at again. */
     revisitAt: at,
+    /** How far this round of looking again has come, Unix seconds; 0 before its beginning. */
     revisitedTo: 0,
+    /** When what was not served is asked for again, and how long after the round before it. */
     repairAt: at + revisitEvery,
     repairEvery: revisitEvery,
+    /** How far this round of asking again has come, Unix seconds; 0 before its beginning. */
     repairedTo: 0,
     askedAt: 0,
+    /** Nothing is asked before. */
     notBefore: at,
     failures: 0,
+    /** The question itself failed last: until it is answered, asking it is repair. */
     isFailing: false,
-    answersBefore: undefined,
+    /** How many answers its group had had when it failed last as the whole group may; undefined when it did not. */
+    answersBefore: undefined as number | undefined,
+    /** How often in a row it failed so although others of the group were answered since the time before. */
     failedAlone: 0,
+    /** It was tried as one that is well since it last was, because another one of the app was answered again. */
     wasTrusted: false,
-    parts: [],
-    spoilt: undefined,
+    /** Halves of windows that held more than is listed, or could not be read, still to be read. */
+    parts: [] as Range[],
+    /** The window whose answer was malformed last, until something of it is read. */
+    spoilt: undefined as Range | undefined,
+    /** Something was read since a window was last parted because it could not be read. */
     readBeside: true,
+    /** Parts that could not be read either, in a row. */
     unreadableParts: 0,
+    /** Longest window that is planned, seconds; shrinks where windows overflow again and again. */
     longest: Number.POSITIVE_INFINITY,
+    /** Windows in a row that held more than is listed, and that did not. */
     overfull: 0,
     well: 0,
   }
