@@ -52,10 +52,7 @@ export interface GroupContext extends AppContext {
 }
 
 /** Spends the budget of one limit group of an app: one request after the other, whatever is most urgent. */
-export interface GroupScheduler {
-  readonly done: Promise<void>
-  readonly wake: () => void
-}
+export type GroupScheduler = ReturnType<typeof startGroupScheduler>
 
 export interface ScheduledGroup {
   readonly name: string
@@ -69,11 +66,7 @@ export interface ScheduledGroup {
 /** The sources are asked at least this often, ms. */
 const LONGEST_NAP_MS = 60_000
 
-export function startGroupScheduler(
-  context: GroupContext,
-  group: ScheduledGroup,
-  now: () => number,
-): GroupScheduler {
+export function startGroupScheduler(context: GroupContext, group: ScheduledGroup, now: () => number) {
   const { app, clock, random, log, signal, health } = context
   const sources = group.sources.map(source => alongside(context, source))
   const wakeup: Wakeup = createWakeup(clock)

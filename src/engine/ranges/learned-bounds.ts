@@ -27,17 +27,7 @@ const farthestStart = 0.95
 const shortestSpan = 60
 
 /** What refusals have taught of the bounds of a limit group. */
-export interface LearnedBounds {
-  /** How far to stay away from each bound now: further where a question is on its way that may prove one that was moved. */
-  readonly kept: () => Distances
-  /**
-   * A question so far away from its bounds is about to be sent: what is told of its end. Undefined where it goes beyond a
-   * bound that a refusal has tightened and whose probe is not due: then it must be planned anew.
-   */
-  readonly begin: (asked: Distances) => ((told: Told) => void) | undefined
-}
-
-export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedBounds {
+export function createLearnedBounds(limits: RangeLimits, clock: Clock) {
   /** By what refusals moved each bound away from where it is documented, seconds. */
   const away = { start: 0, end: 0, timeFrame: 0 }
   /** The least that was refused since it stood where it is documented, as a distance from there. */
@@ -66,7 +56,10 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
     return probes[bound].isNear() && isWide(bound) ? Math.ceil(away[bound] - unknown(bound) / 2) : 0
   }
 
-  /** How far the bounds are kept away now: one whose probe is due stands where it is tried. */
+  /**
+   * How far to stay away from each bound now: further where a question is on its way that may prove one that was moved. One
+   * whose probe is due stands where it is tried.
+   */
   function kept(): Distances {
     const tried = boundNames.find(bound => isTight(bound) && probes[bound].isDue())
     const further = [...onTrial].map(bound => [bound, next(bound)] as const)
@@ -103,6 +96,10 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock): LearnedB
     if (isProved && bound !== 'timeFrame' && !isWide(bound)) probes[bound].plan()
   }
 
+  /**
+   * A question so far away from its bounds is about to be sent: what is told of its end. Undefined where it goes beyond a
+   * bound that a refusal has tightened and whose probe is not due: then it must be planned anew.
+   */
   function begin(asked: Distances): ((told: Told) => void) | undefined {
     const [tried, ...others] = beyond(asked)
     if (others.length > 0 || (tried && (!probes[tried].isDue() || asked[tried] <= trial(tried))))

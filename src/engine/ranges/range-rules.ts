@@ -8,33 +8,7 @@ import { createLearnedBounds, type Distances, type Told } from './learned-bounds
 type WindowCut = Pick<WindowRules, 'step' | 'frame' | 'allowedLateness'>
 
 /** The strict bounds that a limit group sets to questions about ranges of time, by the provider's own clock. */
-export interface RangeRules {
-  /** The provider's clock as far as it is known, Unix seconds. */
-  readonly now: () => number
-  readonly of: (cut: WindowCut) => WindowRules
-  /** Longest range of one request, seconds: end less start must be below it. */
-  readonly timeFrame: () => number
-  /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */
-  readonly slack: () => number
-  /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
-  readonly gone: (step: number) => number
-  /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
-  readonly bounds: () => ItemBounds
-  /**
-   * A question is about to be sent. Undefined where it goes beyond a bound that a refusal has tightened and whose probe
-   * is not due: then it must be planned anew.
-   */
-  readonly begin: (bounds: Bounds) => Attempt | undefined
-}
-
-/** A question on its way. */
-export interface Attempt {
-  /**
-   * Waits for its end. Where the provider refused a range that should have been allowed, less is asked for from now
-   * on; the documented bound is tried again later.
-   */
-  readonly of: <T>(work: Promise<T>, told: (result: T) => Told) => Promise<T>
-}
+export type RangeRules = ReturnType<typeof createRangeRules>
 
 /**
  * Seconds that a question keeps away from its bounds. A request may be long on its way, which moves the earliest
@@ -58,8 +32,9 @@ export function createRangeRules(
   limits: RangeLimits,
   clock: Clock,
   clockOffset: () => ClockOffset | undefined,
-): RangeRules {
+) {
   const learned = createLearnedBounds(limits, clock)
+  /** The provider's clock as far as it is known, Unix seconds. */
   const now = () => Math.floor((clock.now() + (clockOffset()?.ahead ?? 0)) / 1_000)
 
   /** By how many seconds more the provider's clock may be wrong than the margins allow for. */
@@ -85,11 +60,19 @@ export function createRangeRules(
     }
   }
 
-  function begin(bounds: Bounds): Attempt | undefined {
+  /**
+   * A question is about to be sent. Undefined where it goes beyond a bound that a refusal has tightened and whose probe
+   * is not due: then it must be planned anew.
+   */
+  function begin(bounds: Bounds) {
     const note = learned.begin(distances(bounds))
     if (!note) return undefined
     return {
-      of: async (work, told) => {
+      /**
+       * Waits for its end. Where the provider refused a range that should have been allowed, less is asked for from now
+       * on; the documented bound is tried again later.
+       */
+      of: async <T>(work: Promise<T>, told: (result: T) => Told): Promise<T> => {
         let outcome: Told = 'unknown'
         try {
           const result = await work
@@ -105,17 +88,21 @@ export function createRangeRules(
 
   return {
     now,
-    of: cut => ({
+    of: (cut: WindowCut): WindowRules => ({
       availableData: limits.availableData,
       timeFrame: limits.timeFrame - learned.kept().timeFrame,
       dataDelay: limits.dataDelay,
       ...cut,
       margin: margin(),
     }),
+    /** Longest range of one request, seconds: end less start must be below it. */
     timeFrame: () => limits.timeFrame - learned.kept().timeFrame,
+    /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */
     slack: () => unsure() + wayMargin,
-    gone: step => ceilTo(now() - limits.availableData - unsure(), step),
-    bounds: () => {
+    /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
+    gone: (step: number) => ceilTo(now() - limits.availableData - unsure(), step),
+    /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
+    bounds: (): ItemBounds => {
       const { start, end } = margin()
       return { after: now() - limits.availableData + start, before: now() - limits.dataDelay - end }
     },

@@ -237,8 +237,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'code',
     file: 'src/engine/ranges/range-rules.ts',
-    find: 'gone: step => ceilTo(now() - limits.availableData - unsure(), step),',
-    put: 'gone: step => ceilTo(now() - limits.availableData / 2 - unsure(), step),',
+    find: 'gone: (step: number) => ceilTo(now() - limits.availableData - unsure(), step),',
+    put: 'gone: (step: number) => ceilTo(now() - limits.availableData / 2 - unsure(), step),',
   },
   {
     name: 'edge-of-the-reach-not-asked',
