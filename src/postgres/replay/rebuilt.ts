@@ -7,62 +7,42 @@ import { encodeRows, incoming, parameterName } from '../commit/ctes.ts'
 import { bind, type Statement, statement } from '../statement.ts'
 import { type Ask, placeColumns } from './session.ts'
 
-/** What can be rebuilt of a room: whatever its logs write besides what they keep raw. */
-interface Rebuildable {
-  /** Streams whose commits write it. */
-  readonly logs: readonly string[]
-  readonly tables: readonly Table[]
-}
-
-export function rebuildable(streams: readonly Stream[]): Rebuildable {
+/** What can be rebuilt of a room: whatever its logs write besides what they keep raw. `logs` are the streams that do. */
+export function rebuildable(streams: readonly Stream[]) {
   const logs = streams.filter(({ kind }) => kind === 'log')
   const tables = new Set(logs.flatMap(({ writes }) => writes))
   for (const kept of [room, roomEvent, widgetEvent]) tables.delete(kept)
   return { logs: logs.map(({ name }) => name), tables: [...tables] }
 }
 
-/** A table that is rebuilt, and the table of the session that its rebuilt rows are laid beside it in. */
-export interface Derived {
-  readonly table: Table
-  /** `pg_temp.` and a name of its own. */
-  readonly rebuilt: string
-  /** Columns of the key after those of the room. */
-  readonly key: readonly string[]
-  /** Columns after the key, as [name, type]. */
-  readonly values: readonly (readonly [column: string, type: string])[]
-}
-
-export function derived(table: Table): Derived {
+/**
+ * The table of the session that the rebuilt rows of a table are laid beside it in, `rebuilt`, with the columns of the key
+ * after those of the room, and those after the key as [name, type].
+ */
+export function derived(table: Table) {
   const { key } = table
-  const values = Object.entries(table.columns)
+  const values: readonly (readonly [string, string])[] = Object.entries(table.columns)
     .filter(([column]) => column !== 'room_uuid' && !key.includes(column))
     .map(([column, { type }]) => [column, type] as const)
-  return { table, rebuilt: `pg_temp.replay_${shortName(table)}`, key, values }
+  return { rebuilt: `pg_temp.replay_${shortName(table)}`, key, values }
 }
-
-/**
- * The rebuilt rows, in tables that only this connection sees: they have the columns and the keys of the stored ones, and
- * rows meet in them by the rules of the commit.
- */
 
 /** Rows of so many are laid up before the tables are emptied: emptying costs more than many small rooms. */
 const mostRows = 20_000
 
-export interface Rebuilt {
-  /** Forgets what is no longer needed; afterwards nothing of this incarnation is laid up. */
-  readonly begin: (place: string) => Promise<void>
-  readonly put: (app: string, incarnation: number, rows: RowSet) => Promise<void>
-}
-
-/** Makes the tables. Throws StoreUnavailable where the role may not have tables of its own. */
-export async function openRebuilt(ask: Ask, tables: readonly Table[]): Promise<Rebuilt> {
+/**
+ * Makes tables that only this connection sees, with the columns and the keys of the stored ones: rows meet in them by the
+ * rules of the commit. Throws StoreUnavailable where the role may not have tables of its own.
+ */
+export async function openRebuilt(ask: Ask, tables: readonly Table[]) {
   for (const table of tables) await ask({ text: creation(table), values: [] })
   const puts = new Map(tables.map(table => [table, putStatement(table)]))
   const places = new Set<string>()
   let held = 0
 
   return {
-    begin: async place => {
+    /** Forgets what is no longer needed; afterwards nothing of this incarnation is laid up. */
+    begin: async (place: string) => {
       if (held > mostRows || places.has(place)) {
         await ask({
           text: `truncate ${tables.map(table => derived(table).rebuilt).join(', ')}`,
@@ -73,7 +53,7 @@ export async function openRebuilt(ask: Ask, tables: readonly Table[]): Promise<R
       }
       places.add(place)
     },
-    put: async (app, incarnation, rows) => {
+    put: async (app: string, incarnation: number, rows: RowSet) => {
       const byTable: Readonly<Record<string, readonly object[] | undefined>> = rows
       for (const [table, put] of puts) {
         const list: readonly object[] | undefined = byTable[table.name]
