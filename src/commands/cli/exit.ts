@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { systemClock } from '../../clock/system.ts'
+import { ConfigError } from '../../config/problem.ts'
 
 /** How a command ends, as the shell sees it. */
 export const exitOk = 0
@@ -24,12 +25,7 @@ export const exitUnknown = 9
 /** The configuration was refused (sysexits' EX_CONFIG). */
 export const exitBadConfig = 78
 
-const exitCodes = [
-  ...([exitOk, exitFailed, exitUsage, exitRefused, exitNotFound, exitConflict, exitNoAccess] as const),
-  ...([exitLimited, exitProvider, exitUnknown, exitBadConfig] as const),
-] as const
-
-export type ExitCode = (typeof exitCodes)[number]
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 78
 
 /** Ends a command with a message for people and an exit code. The message holds no secret. */
 export class CommandError extends Error {
@@ -48,16 +44,9 @@ export class Told extends CommandError {
   }
 }
 
-const known: readonly unknown[] = exitCodes
-
-function isExitCode(value: unknown): value is ExitCode {
-  return known.includes(value)
-}
-
-/** The exit code that an error asks for by its `exitCode`; 1 for every other error. */
+/** The exit code that an error asks for; 1 for every other error. */
 export function exitCodeOf(error: unknown): ExitCode {
-  if (!(error instanceof Error) || !('exitCode' in error)) return exitFailed
-  return isExitCode(error.exitCode) ? error.exitCode : exitFailed
+  return error instanceof CommandError || error instanceof ConfigError ? error.exitCode : exitFailed
 }
 
 /** A repetition this soon is the same key press: npm passes on to its script what the terminal has sent it already. */
