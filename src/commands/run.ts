@@ -24,7 +24,7 @@ import { CommandError, type Ending, hasTerminal, untilToldToStop } from './cli/e
 import { forecastWarnings } from './forecast.ts'
 import { followFile, type Reloading, sightingOf, type Trigger, takeOver } from './reload.ts'
 import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
-import { Endpoints } from './wiring/endpoints.ts'
+import { openEndpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
 import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
 
@@ -89,7 +89,7 @@ type DaemonParts = Parts & { readonly engine: Engine }
 export class Daemon {
   readonly log: FlushableLog
   readonly #parts: DaemonParts
-  readonly #endpoints: Endpoints
+  readonly #endpoints: ReturnType<typeof openEndpoints>
   readonly #heartbeat: ReturnType<typeof startHeartbeat>
   /** Takes what the provider tells of cloud players; undefined where the configuration does not know their service. */
   readonly notifications: Notifications | undefined
@@ -117,7 +117,7 @@ export class Daemon {
       read: () => readStatus(parts.readings),
     })
     this.notifications = notificationsOf(parts)
-    this.#endpoints = new Endpoints(current.config, log, section => meter.connectionRefused(section))
+    this.#endpoints = openEndpoints(current.config, log, section => meter.connectionRefused(section))
   }
 
   /** Address of the endpoints. */

@@ -8,30 +8,22 @@ import { CommandError, exitFailed } from '../cli/exit.ts'
 /** Sections of the configuration that say where something is served. */
 type Section = 'http' | 'notifications'
 
-/** What a daemon serves: its own endpoints, and notifications where an app has a secret for them. */
-export class Endpoints {
-  readonly #config: Config
-  readonly #log: Log
-  readonly #refused: (section: Section) => void
-  readonly #servers: RunningServer[] = []
-
-  /** `refused` counts a connection that was closed because there were too many. */
-  constructor(config: Config, log: Log, refused: (section: Section) => void) {
-    this.#config = config
-    this.#log = log
-    this.#refused = refused
-  }
+/**
+ * What a daemon serves: its own endpoints, and notifications where an app has a secret for them. `refused` counts a
+ * connection that was closed because there were too many.
+ */
+export function openEndpoints(config: Config, log: Log, refused: (section: Section) => void) {
+  const servers: RunningServer[] = []
 
   /** Answers the address. Throws CommandError where it cannot be used. */
-  async serve(
+  async function serve(
     section: Section,
     start: (options: ListenerOptions) => Promise<RunningServer>,
   ): Promise<string> {
-    const { listen } = this.#config[section]
-    const refused = () => this.#refused(section)
+    const { listen } = config[section]
     try {
-      const server = await start({ listen, refused, clock: systemClock, log: this.#log })
-      this.#servers.push(server)
+      const server = await start({ listen, refused: () => refused(section), clock: systemClock, log })
+      servers.push(server)
       return server.url
     } catch (cause) {
       const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
@@ -45,7 +37,9 @@ export class Endpoints {
     }
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#servers.map(server => server.close()))
+  async function close(): Promise<void> {
+    await Promise.all(servers.map(server => server.close()))
   }
+
+  return { serve, close }
 }
