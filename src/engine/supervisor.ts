@@ -2,7 +2,7 @@ import { type Clock, type Random, within } from '../clock/clock.ts'
 import { createTurns } from '../clock/turns.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
-import type { Family } from '../provider/operation.ts'
+import { families } from '../provider/operation.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
 import { Admission } from './admission/admission.ts'
 import type { Load } from './admission/load.ts'
@@ -316,8 +316,6 @@ export class Engine {
     await Promise.all([keeping, heeding])
   }
 }
-
-const families: readonly Family[] = ['classroom', 'analytics', 'players']
 
 /**
  * The latest moment, ms since the epoch, that no provider contradicts: the earliest that the clock which is known best may

@@ -192,7 +192,7 @@ export function forecastDetails(
   const call = expected ?? example
   const allowed = allowedPerDay(facts)
   const costs = streams.map(stream => requestsPerCall(stream, limits, call))
-  const perCall = costs.reduce((a, b) => a + b, 0)
+  const perCall = sum(costs)
   const callsPerDay = Math.floor(allowed / perCall)
   const had = expected === undefined ? 1 : Math.min(1, allowed / (expected.callsPerDay * perCall))
   return {

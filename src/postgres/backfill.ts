@@ -46,15 +46,15 @@ export async function readWanted(
   return Number(row!.left)
 }
 
+/** A room, and the streams that are to read it from its beginning. */
+interface WantedRoom {
+  readonly app: string
+  readonly room: string
+  readonly streams: readonly string[]
+}
+
 /** How many of a room's streams are marked and not read from the beginning yet. Throws StoreUnavailable. */
-export async function readMarkedRoom(
-  pool: pg.Pool,
-  {
-    app,
-    room,
-    streams,
-  }: { readonly app: string; readonly room: string; readonly streams: readonly string[] },
-): Promise<number> {
+export async function readMarkedRoom(pool: pg.Pool, { app, room, streams }: WantedRoom): Promise<number> {
   const text = `select count(*)::int as left from ingest.progress
     where app_id = $1 and series = $2 and stream = any ($3) and wanted <> '{}'`
   const [row] = await query<{ left: number }>(pool, { text, values: [app, encodeText(room), streams] })
@@ -72,9 +72,6 @@ const marking = statement(
  * Marks a room to be read again from its beginning by these streams; the running daemon does it. A page that is under
  * way is void, so that no reading that began before takes the mark away. Throws StoreUnavailable.
  */
-export async function markRoom(
-  pool: pg.Pool,
-  room: { readonly app: string; readonly room: string; readonly streams: readonly string[] },
-): Promise<void> {
+export async function markRoom(pool: pg.Pool, room: WantedRoom): Promise<void> {
   await query(pool, bind(marking, { ...room, room: encodeText(room.room) }))
 }

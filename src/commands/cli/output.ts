@@ -81,7 +81,6 @@ export function textTable(header: readonly string[], rows: readonly (readonly Ce
 }
 
 /** Places that a text takes on a terminal: signs of East Asia take two, and marks above or below another sign none. */
-/** Columns that a text takes on a terminal. */
 export function widthOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0

@@ -1,5 +1,6 @@
 import { html } from 'ghtml'
 import type { Span } from '../../engine/ports.ts'
+import { secondsFrom } from '../delays.ts'
 import type { StreamReading } from '../process-status.ts'
 import { allowedLag } from '../thresholds.ts'
 import { countOf, duration } from '../wording.ts'
@@ -79,16 +80,11 @@ function streamFacts(facts: PageFacts, stream: StreamTitle, range: Span): readon
   ]
 }
 
-/** For how long pages were seen to fail. */
-function secondsOf({ since, last }: NonNullable<StreamReading['failing']>): number {
-  return (Date.parse(last) - Date.parse(since)) / 1_000
-}
-
 function isLate(reading: StreamReading | undefined): boolean {
   if (!reading) return false
   if (reading.lateSeconds > allowedLag(reading.stream)) return true
   const { failing } = reading
-  return failing !== null && secondsOf(failing) > 30
+  return failing !== null && secondsFrom(failing.since, failing.last) > 30
 }
 
 function streamItem(stream: StreamFacts, { status }: PageFacts, now: number, span: string): string {
@@ -118,7 +114,7 @@ function streamItem(stream: StreamFacts, { status }: PageFacts, now: number, spa
 function lagText(reading: readonly StreamReading[], apps: number): string {
   const [latest] = reading
     .map(({ app, stream, lateSeconds, failing }) => {
-      const failed = failing ? secondsOf(failing) : 0
+      const failed = failing ? secondsFrom(failing.since, failing.last) : 0
       return { app, stream, lag: Math.max(lateSeconds, failed) }
     })
     .toSorted((a, b) => b.lag - a.lag)
