@@ -18,7 +18,6 @@ export function credentialsOf(service: Family): string {
   return keys.map(key => `${section}.${key}`).join(' and ')
 }
 
-/** The streams that are drained for an app. */
 export function streamsOn(config: Settled, app: AppConfig): readonly Stream[] {
   return Object.values(config.streams).filter(({ name }) => isDrained(config, app, name))
 }

@@ -15,7 +15,6 @@ export function retentionTime() {
   })
 }
 
-/** The name of an HTTP header. */
 export function headerName() {
   return text('a header name: letters, digits and -', /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/)
 }

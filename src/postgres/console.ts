@@ -102,7 +102,6 @@ function refuse(error: unknown): never {
   )
 }
 
-/** Whether the login may take on a role. */
 export async function mayTakeRole(pool: pg.Pool, role: string): Promise<boolean> {
   const { rows } = await pool.query<{ may: boolean | null }>(
     `select pg_has_role(session_user, oid, 'member') as may from pg_roles where rolname = $1`,

@@ -21,7 +21,6 @@ export interface StoreSettings extends CommitSettings, GapSettings {
   readonly keeping?: Keeping
 }
 
-/** The store on a pool of connections. */
 export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
   const { keeping, retention = {}, streams } = settings
   const masks = new Masks(pool, keeping)

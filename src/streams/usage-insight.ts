@@ -36,7 +36,6 @@ export const usageInsight = valueStream({
   mistakes: insightMistakes,
 })
 
-/** One series for each metric and granularity. */
 function seriesOf({ metrics, granularities }: Settings): readonly WindowSeries[] {
   return distinct(
     metrics.flatMap(metric => granularities.map(granularity => insight([metric], { metric }, granularity))),

@@ -63,7 +63,6 @@ export async function startListener(
   return { url: `http://${name}:${address.port}`, close: () => close(server, clock) }
 }
 
-/** An answer of one sentence. */
 export function say(status: number, sentence: string): Answer {
   return { status, type: 'text/plain; charset=utf-8', body: `${sentence}\n` }
 }

@@ -42,7 +42,6 @@ const unread: Failure = { kind: 'malformed', text: 'something was set aside' }
 /** So many items are remembered that failed as the whole group may: of those that expired nobody hears again. */
 const MOST_FAILING = 1_000
 
-/** Pages of one item at most. */
 const MOST_PAGES = 10_000
 
 /** Reads items of the work queue of one stream of an app: asks for less where an answer is too large, and defers what fails. */

@@ -16,7 +16,6 @@ export const CallListAnswer = Envelope.extend({
   return { ...answer, call_lists }
 })
 
-/** Item of `call_lists`. */
 export const CallItem = z.looseObject({
   call_id: orNumber(z.string().min(1)),
   cname: orNumber(z.string()).nullish(),

@@ -45,7 +45,6 @@ export function countedBy<O extends Operation>(operation: O, reading: AnalyticsL
   return reading === 'joint' || !ownLimitGroup ? operation : { ...operation, limitGroup: ownLimitGroup }
 }
 
-/** The counters of a table of limits. */
 export function countersOf(group: AnalyticsGroup, reading: AnalyticsLimitReading): readonly string[] {
   const operations: readonly Operation[] = analyticsOperations.filter(each => each.limitGroup === group)
   return [...new Set(operations.map(each => countedBy(each, reading).limitGroup))]

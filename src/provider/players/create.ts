@@ -70,7 +70,6 @@ const encryptModes = [
 /** Modes that need a salt, and alone may have one. */
 const saltedModes: ReadonlySet<string> = new Set(['aes-128-gcm2', 'aes-256-gcm2'])
 
-/** Bytes of a salt. */
 const saltBytes = 32
 
 /** Audio profiles by their number: the default, speech, music, stereo music, better music, better stereo music. */

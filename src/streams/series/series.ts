@@ -237,7 +237,6 @@ export function valueStream({ table, ...own }: ValueStream): WindowStream {
   }
 }
 
-/** The items of the one answer of a window. */
 function readData(answer: unknown): Pick<WindowPage, 'items' | 'hasMore'> {
   return { items: SeriesAnswer.parse(answer).data, hasMore: false }
 }

@@ -53,7 +53,6 @@ export function wholeWindow(
   }
 }
 
-/** The values of a metric in an answer. */
 export function readValues(page: WindowPage, metric: string): Values {
   return collect(
     page.items.map(item => ({ uid: '', point: readPoint(item, metric), item })),
