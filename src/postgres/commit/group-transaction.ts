@@ -39,14 +39,17 @@ export async function commitTogether(
 ): Promise<readonly GroupResult[]> {
   const { app, fence } = group[0]!.page
   const forgotten = Math.min(...group.map(each => each.forgotten))
-  const transaction = new GroupTransaction(client, settings, { app, ...fence, forgotten })
-  if (!(await transaction.hold())) return group.map(() => ({ outcome: 'fenced' }))
-  const plain = await transaction.sort(group)
+  const common = { app, ...fence, forgotten, memory: settings.memory, room_streams: settings.roomStreams }
+  const ask: Ask = (what, values) => client.query(bind(what, { ...common, ...values }))
+  // Holds the fence and the app's lock; no row where the shard is another's.
+  const { rows: owned } = await ask(held, {})
+  if (owned.length === 0) return group.map(() => ({ outcome: 'fenced' }))
+  const plain = await sort(ask, group)
   if (plain.length > 0) {
-    await transaction.move(plain)
-    await transaction.confirm(plain)
-    await transaction.merge(plain)
-    await transaction.copy(plain, copyRoom)
+    await move(ask, plain, settings)
+    await confirm(ask, plain)
+    await merge(ask, plain)
+    await copy(client, app, plain, copyRoom)
   }
   const results: GroupResult[] = group.map(() => carefully)
   for (const { n, version, stored } of plain)
@@ -54,98 +57,81 @@ export async function commitTogether(
   return results
 }
 
-class GroupTransaction {
-  readonly #client: pg.ClientBase
-  readonly #settings: GroupSettings
-  readonly #common: Values & { readonly app: string }
+/** Runs one statement of the transaction. */
+type Ask = <Row extends pg.QueryResultRow>(what: Statement, values: Values) => Promise<pg.QueryResult<Row>>
 
-  constructor(client: pg.ClientBase, settings: GroupSettings, fenced: Values & { readonly app: string }) {
-    this.#client = client
-    this.#settings = settings
-    this.#common = { ...fenced, memory: settings.memory, room_streams: settings.roomStreams }
+/** The pages that are plain, with what is new in them told from what is stored. */
+async function sort(ask: Ask, group: readonly GroupPage[]): Promise<readonly Sorted[]> {
+  const { rows: found } = await ask<Known>(known, { pages: encodeJson(group.map(questionOf)) })
+  const byNumber = new Map(found.map(each => [each.n, each]))
+  const plain = group.flatMap((each, n) => sorted(each, n, byNumber.get(n)!) ?? [])
+  const repeats = plain.flatMap(({ repeats, incarnation }) => repeats.map(row => ({ ...row, incarnation })))
+  if (repeats.length === 0) return plain
+  const { rows: told } = await ask<{ room_uuid: string }>(otherwise, { events: encodeJson(repeats) })
+  const rooms = new Set(told.map(({ room_uuid }) => room_uuid))
+  return plain.filter(({ series }) => !rooms.has(series))
+}
+
+/** Progress of all pages, and what their rooms become. */
+async function move(ask: Ask, plain: readonly Sorted[], settings: GroupSettings): Promise<void> {
+  const changes = plain.flatMap(({ fresh, again }) => [
+    ...(fresh.get(roomStateChange) ?? []),
+    ...(again.get(roomStateChange) ?? []),
+  ])
+  const { rows: advanced } = await ask<{ n: number; version: number; is_new: boolean }>(moved, {
+    pages: encodeJson(plain.map(each => standing(each, settings))),
+    [parameterName(roomStateChange)]: encodeRows(changes),
+  })
+  if (advanced.length < plain.length) throw new GroupOvertaken('another commit came first')
+  const byNumber = new Map(plain.map(each => [each.n, each]))
+  for (const { n, version, is_new } of advanced) {
+    const one = byNumber.get(n)!
+    one.version = version
+    if (is_new) count(one, room, 1)
   }
+}
 
-  /** Holds the fence and the app's lock; false where the shard is another's. */
-  async hold(): Promise<boolean> {
-    return (await this.#rows(held, {})).length > 0
-  }
+/** What the feed told and the logs tell in the same words. */
+async function confirm(ask: Ask, plain: readonly Sorted[]): Promise<void> {
+  const events = plain.flatMap(({ confirms, incarnation }) => confirms.map(row => ({ ...row, incarnation })))
+  if (events.length === 0) return
+  const { rowCount } = await ask(confirmed, { events: encodeJson(events) })
+  if (rowCount !== events.length) throw new GroupOvertaken('an event of the feed was gone')
+}
 
-  /** The pages that are plain, with what is new in them told from what is stored. */
-  async sort(group: readonly GroupPage[]): Promise<readonly Sorted[]> {
-    const found = await this.#rows<Known>(known, { pages: encodeJson(group.map(questionOf)) })
-    const byNumber = new Map(found.map(each => [each.n, each]))
-    const plain = group.flatMap((each, n) => sorted(each, n, byNumber.get(n)!) ?? [])
-    const repeats = plain.flatMap(({ repeats, incarnation }) => repeats.map(row => ({ ...row, incarnation })))
-    if (repeats.length === 0) return plain
-    const told = await this.#rows<{ room_uuid: string }>(otherwise, { events: encodeJson(repeats) })
-    const rooms = new Set(told.map(({ room_uuid }) => room_uuid))
-    return plain.filter(({ series }) => !rooms.has(series))
-  }
-
-  /** Progress of all pages, and what their rooms become. */
-  async move(plain: readonly Sorted[]): Promise<void> {
-    const changes = plain.flatMap(({ fresh, again }) => [
-      ...(fresh.get(roomStateChange) ?? []),
-      ...(again.get(roomStateChange) ?? []),
-    ])
-    const advanced = await this.#rows<{ n: number; version: number; is_new: boolean }>(moved, {
-      pages: encodeJson(plain.map(each => standing(each, this.#settings))),
-      [parameterName(roomStateChange)]: encodeRows(changes),
+/** Rows that may be there, by the rules of their tables. */
+async function merge(ask: Ask, plain: readonly Sorted[]): Promise<void> {
+  const pages = encodeJson(plain.map(({ page, incarnation }) => ({ room_uuid: page.series, incarnation })))
+  const byRoom = new Map(plain.map(each => [each.series, each]))
+  for (const table of tablesOf(plain, 'again')) {
+    const rows = encodeRows(plain.flatMap(({ again }) => again.get(table) ?? []))
+    const { rows: counts } = await ask<{ room_uuid: string; rows: number }>(merged(table), {
+      pages,
+      [parameterName(table)]: rows,
     })
-    if (advanced.length < plain.length) throw new GroupOvertaken('another commit came first')
-    const byNumber = new Map(plain.map(each => [each.n, each]))
-    for (const { n, version, is_new } of advanced) {
-      const one = byNumber.get(n)!
-      one.version = version
-      if (is_new) count(one, room, 1)
-    }
+    for (const { room_uuid, rows } of counts) count(byRoom.get(room_uuid)!, table, rows)
   }
+}
 
-  /** What the feed told and the logs tell in the same words. */
-  async confirm(plain: readonly Sorted[]): Promise<void> {
-    const events = plain.flatMap(({ confirms, incarnation }) =>
-      confirms.map(row => ({ ...row, incarnation })),
-    )
-    if (events.length === 0) return
-    const { rowCount } = await this.#client.query(
-      bind(confirmed, { ...this.#common, events: encodeJson(events) }),
-    )
-    if (rowCount !== events.length) throw new GroupOvertaken('an event of the feed was gone')
-  }
-
-  /** Rows that may be there, by the rules of their tables. */
-  async merge(plain: readonly Sorted[]): Promise<void> {
-    const pages = encodeJson(plain.map(({ page, incarnation }) => ({ room_uuid: page.series, incarnation })))
-    const byRoom = new Map(plain.map(each => [each.series, each]))
-    for (const table of tablesOf(plain, 'again')) {
-      const rows = encodeRows(plain.flatMap(({ again }) => again.get(table) ?? []))
-      const counts = await this.#rows<{ room_uuid: string; rows: number }>(merged(table), {
-        pages,
-        [parameterName(table)]: rows,
-      })
-      for (const { room_uuid, rows } of counts) count(byRoom.get(room_uuid)!, table, rows)
-    }
-  }
-
-  /** Rows that are new, of all tables at once: there are as many round trips in a group as statements. */
-  async copy(plain: readonly Sorted[], copyRoom: CopyRoom): Promise<void> {
-    const copies = tablesOf(plain, 'fresh').map(table => {
-      const constant = table === roomEvent ? { source: 'log' } : {}
-      const all = plain.flatMap(each => {
-        const rows = each.fresh.get(table)
-        if (!rows) return []
-        count(each, table, rows.length)
-        return [{ before: [this.#common.app, each.incarnation, ...Object.values(constant)], rows }]
-      })
-      const columns = ['app_id', 'incarnation', ...Object.keys(constant), ...Object.keys(table.columns)]
-      return { table, columns, all }
+/** Rows that are new, of all tables at once: there are as many round trips in a group as statements. */
+async function copy(
+  client: pg.ClientBase,
+  app: string,
+  plain: readonly Sorted[],
+  copyRoom: CopyRoom,
+): Promise<void> {
+  const copies = tablesOf(plain, 'fresh').map(table => {
+    const constant = table === roomEvent ? { source: 'log' } : {}
+    const all = plain.flatMap(each => {
+      const rows = each.fresh.get(table)
+      if (!rows) return []
+      count(each, table, rows.length)
+      return [{ before: [app, each.incarnation, ...Object.values(constant)], rows }]
     })
-    if (copies.length > 0) await copyIn(this.#client, copies, copyRoom)
-  }
-
-  async #rows<Row extends pg.QueryResultRow>(what: Statement, values: Values): Promise<readonly Row[]> {
-    return (await this.#client.query<Row>(bind(what, { ...this.#common, ...values }))).rows
-  }
+    const columns = ['app_id', 'incarnation', ...Object.keys(constant), ...Object.keys(table.columns)]
+    return { table, columns, all }
+  })
+  if (copies.length > 0) await copyIn(client, copies, copyRoom)
 }
 
 function count({ stored }: Sorted, table: Table, rows: number): void {

@@ -17,8 +17,8 @@ export const together: readonly Plant[] = [
     group: 'ownership',
     from: 'contract',
     file: 'src/postgres/commit/group-transaction.ts',
-    find: "if (!(await transaction.hold())) return group.map(() => ({ outcome: 'fenced' }))",
-    put: 'await transaction.hold()',
+    find: "if (owned.length === 0) return group.map(() => ({ outcome: 'fenced' }))\n",
+    put: '',
   },
   {
     name: 'group-moves-before-its-copy',
@@ -26,11 +26,11 @@ export const together: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/commit/group-transaction.ts',
-    find: `    await transaction.copy(plain, copyRoom)
+    find: `    await copy(client, app, plain, copyRoom)
 `,
     put: `    await client.query('commit')
     await client.query('begin')
-    await transaction.copy(plain, copyRoom)
+    await copy(client, app, plain, copyRoom)
 `,
   },
   {
