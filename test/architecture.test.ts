@@ -100,7 +100,6 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/http/'],
   // Commands hand a pool on and never look inside.
   pg: ['src/postgres/', 'embedded-postgres/', 'type:src/commands/', 'type:sandbox/'],
-  'pg-copy-streams': ['src/postgres/'],
   kysely: ['src/postgres/'],
   'pg-boss': ['src/postgres/shard-jobs.ts'],
   bottleneck: ['src/engine/admission/queue.ts'],
