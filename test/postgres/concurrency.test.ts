@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
 import type { CommitResult } from '../../src/engine/ports.ts'
@@ -19,10 +20,11 @@ beforeAll(async () => {
 })
 afterAll(() => db.close())
 
-/** Waits until some statement waits for a lock. */
-async function someoneWaits(): Promise<void> {
-  while ((await db.value('select count(*)::int from pg_locks where not granted')) === 0)
-    await Promise.resolve()
+/** Waits until some statement waits for what a session holds; others may wait elsewhere on the same server. */
+async function someoneWaitsFor(holder: pg.Client): Promise<void> {
+  const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const blocked = 'select count(*)::int from pg_stat_activity where $1::int = any (pg_blocking_pids(pid))'
+  while ((await db.value(blocked, [rows[0]!.pid])) === 0) await Promise.resolve()
 }
 
 describe('a former owner', () => {
@@ -49,7 +51,7 @@ describe('a former owner', () => {
     await taker.query('begin')
     await taker.query(`update ingest.ownership set owner = 'heir', epoch = 2 where shard = 0`)
     const late = db.store.commit(logPage('inflight', 0, { rows: eventRows([event('inflight', 1)]) }))
-    await someoneWaits()
+    await someoneWaitsFor(taker)
     await taker.query('commit')
     expect(await late).toEqual({ outcome: 'fenced' })
     expect(await db.store.progress(app, 'room-events', 'inflight')).toMatchObject({ version: 0 })
@@ -104,12 +106,11 @@ describe('two commits at once', () => {
     const log = db.store.commit(
       logPage('met', 0, { rows: eventRows([event('met', 1, { cmd: 3 })]), rejects }),
     )
-    await someoneWaits()
+    await someoneWaitsFor(gate)
     const feed = db.store.commit(feedPage(0, { rows: eventRows([event('met', 1, { cmd: 20 })]) }))
-    while (
-      (await db.value(`select count(*)::int from pg_locks where not granted and locktype = 'advisory'`)) === 0
-    )
-      await Promise.resolve()
+    const isHeldUp = `select count(*)::int from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`
+    while ((await db.value(isHeldUp)) === 0) await Promise.resolve()
     await gate.query('commit')
     expect(await log).toMatchObject({ outcome: 'committed' })
     expect(await feed).toMatchObject({ outcome: 'committed', diverged: 1 })
