@@ -21,11 +21,11 @@ with
     select i.room_uuid, coalesce(r.incarnation, 1) as incarnation,
            r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted,
            r.valid_from as begun,
-           case when r.state >= 2 then (
+           case when r.state in (2, 3) then (
              select f.sequence from classroom.room_event f
              where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation and f.source = 'log'
              order by f.sequence desc limit 1) end as logged,
-           case when r.state >= 2 then (
+           case when r.state in (2, 3) then (
              select f.sequence from classroom.room_event f
              where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation
              order by f.sequence desc limit 1) end as last
@@ -97,7 +97,7 @@ with
     where d.at is not null or not sequence = any ('{}'::bigint[])
   ),
   course as materialized (
-    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state >= 2 and c.sequence > c.begun) as ended_at,
+    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state in (2, 3) and c.sequence > c.begun) as ended_at,
            bool_or(c.fresh and c.sequence = c.begun and c.sequence = c.last) as begins
     from (
       select c.*, max(c.sequence) over w as last, coalesce(max(c.sequence) filter (where c.state < 2) over w, -1) as begun

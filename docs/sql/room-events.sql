@@ -64,7 +64,7 @@ with
     where d.at is not null or not sequence = any (array(select x.sequence from replaced x where x.other))
   ),
   course as materialized (
-    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state >= 2 and c.sequence > c.begun) as ended_at,
+    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state in (2, 3) and c.sequence > c.begun) as ended_at,
            bool_or(c.fresh and c.sequence = c.begun and c.sequence = c.last) as begins
     from (
       select c.*, max(c.sequence) over w as last, coalesce(max(c.sequence) filter (where c.state < 2) over w, -1) as begun

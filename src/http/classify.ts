@@ -139,7 +139,7 @@ function isWebPage({ header }: Arrival): boolean {
 function refusalText(kind: FailureKind, status: number, code: number | undefined): string {
   if (kind === 'redirect') return `a redirect (HTTP ${status}) is not followed`
   const answered = `the provider answered HTTP ${status}`
-  return code === undefined ? answered : `${answered} with code ${code}`
+  return code === undefined ? answered : `${answered} with code ${code}${limitWords[kind] ?? ''}`
 }
 
 /** The body of a refusal as far as it can be read: an error page of a gateway is not JSON, and that is well. */

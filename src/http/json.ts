@@ -22,16 +22,16 @@ export function decodeJson(bytes: Uint8Array, caps?: JsonCaps): unknown {
  * Reads a JSON body without losing a digit: integers beyond 2^53 become bigint; a number that a double cannot
  * hold (1e400) becomes the object of JSON.rawJSON, which JSON.stringify writes as it came. Of duplicate keys the
  * last one counts; `__proto__` is a key like any other. What is nested too deep becomes the text of its JSON, without
- * secrets: whoever takes part in a class may nest what it sends, and nobody else's events are to be lost by that. Throws
- * JsonError for a byte order mark, invalid UTF-8 and anything that is no JSON, and JsonTooLarge for one with too many parts.
+ * secrets: whoever takes part in a class may nest what it sends, and nobody else's events are to be lost by that. A byte
+ * order mark is passed over, as RFC 8259 allows: what a feed tells once must not be lost by it. Throws JsonError for invalid
+ * UTF-8 and anything that is no JSON, and JsonTooLarge for one with too many parts.
  *
  * Yields after each few milliseconds of work, so that others may have their turn in a long body.
  */
-export function* decodeSteps(bytes: Uint8Array, caps: JsonCaps = defaultJsonCaps): Steps<unknown> {
+export function* decodeSteps(body: Uint8Array, caps: JsonCaps = defaultJsonCaps): Steps<unknown> {
+  const isMarked = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
+  const bytes = isMarked ? body.subarray(3) : body
   if (bytes.length === 0) throw new JsonError('the body is empty')
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    throw new JsonError('the body begins with a byte order mark')
-  }
   const { parts, precious, deep, values: count } = scanJson(bytes, caps)
   const values = new Array<unknown>(count)
   for (let i = 0; i < precious.length; i += 3) {

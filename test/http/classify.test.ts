@@ -193,9 +193,11 @@ describe('a limit of a plan', () => {
   })
 
   it.each(messages.slice(0, 6))('%j is told in words of our own', (message, kind) => {
-    const { text } = failureOf(arrive(200, JSON.stringify({ code: 300, message })), callSearch)
-    expect(text).toMatch(/^the provider answered with code 300 \(.*(requests|range|plan)/)
-    expect([kind, text.includes(message)]).toEqual([kind, false])
+    for (const status of [200, 400, 429]) {
+      const { text } = failureOf(arrive(status, JSON.stringify({ code: 300, message })), callSearch)
+      expect(text).toMatch(/^the provider answered (HTTP \d+ )?with code 300 \(.*(requests|range|plan)/)
+      expect([kind, text.includes(message)]).toEqual([kind, false])
+    }
   })
 
   it.each(['null', '12', '{}'])(

@@ -42,6 +42,10 @@ describe('decoding JSON', () => {
     expect(decode('{"id":"90071992547409931234","n":1}')).toEqual({ id: '90071992547409931234', n: 1 })
   })
 
+  it('passes over a byte order mark', () => {
+    expect(decode('\ufeff{"a":[9007199254740993,1]}')).toEqual({ a: [9007199254740993n, 1] })
+  })
+
   it('lets the last of duplicate keys count', () => {
     expect(decode('{"a":1,"a":2}')).toEqual({ a: 2 })
   })
@@ -58,7 +62,8 @@ describe('decoding JSON', () => {
 
   it.each([
     ['', 'the body is empty'],
-    ['\ufeff{}', 'the body begins with a byte order mark'],
+    ['\ufeff', 'the body is empty'],
+    ['\ufeff\ufeff{}', 'the body is not JSON'],
     ['<html>gateway</html>', 'the body is not JSON'],
     ['{"a":1', 'the body is not JSON'],
     ['{"a":1}x', 'the body is not JSON'],

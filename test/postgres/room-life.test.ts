@@ -69,6 +69,12 @@ describe('the life of a room', () => {
     expect(await told(closed, started, ended)).toEqual([3, new Date(time(5))])
   })
 
+  it('does not end at a state that nobody knows', async () => {
+    const unknown = { room: { state: 7, stateSequence: 3 }, changes: [[3, 7]] as [number, number][] }
+    expect(await told(started, unknown)).toEqual([7, null])
+    expect(await told(started, unknown, ended)).toEqual([2, new Date(time(5))])
+  })
+
   it('has no end once it was started again, also when the end is told again', async () => {
     expect(await told(started, ended, restarted)).toEqual([1, null])
     expect(await told(started, ended, restarted, ended)).toEqual([1, null])

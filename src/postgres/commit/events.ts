@@ -36,11 +36,11 @@ const feedPlaces = `
     select i.room_uuid, coalesce(r.incarnation, 1) as incarnation,
            r.incarnation is null or r.verified_at > ingest.clock() - :memory::interval as trusted,
            r.valid_from as begun,
-           case when r.state >= 2 then (
+           case when r.state in (2, 3) then (
              select f.sequence from classroom.room_event f
              where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation and f.source = 'log'
              order by f.sequence desc limit 1) end as logged,
-           case when r.state >= 2 then (
+           case when r.state in (2, 3) then (
              select f.sequence from classroom.room_event f
              where f.app_id = :app and f.room_uuid = i.room_uuid and f.incarnation = r.incarnation
              order by f.sequence desc limit 1) end as last

@@ -110,7 +110,7 @@ export function toldChanges(source: Source): readonly string[] {
   )`,
     `
   course as materialized (
-    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state >= 2 and c.sequence > c.begun) as ended_at,
+    select c.room_uuid, max(c.sequence) as sequence, min(c.at) filter (where c.state in (2, 3) and c.sequence > c.begun) as ended_at,
            bool_or(c.fresh and c.sequence = c.begun and c.sequence = c.last) as begins
     from (
       select c.*, max(c.sequence) over w as last, coalesce(max(c.sequence) filter (where c.state < 2) over w, -1) as begun

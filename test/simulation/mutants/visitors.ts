@@ -19,7 +19,7 @@ export const visitors: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/postgres/commit/room-life.ts',
-    find: 'min(c.at) filter (where c.state >= 2 and c.sequence > c.begun)',
+    find: 'min(c.at) filter (where c.state in (2, 3) and c.sequence > c.begun)',
     put: 'min(c.at) filter (where c.state = 2 and c.sequence > c.begun)',
     also: [
       {
