@@ -4,6 +4,7 @@ import { type Daemon, openDaemon } from '../../src/commands/run.ts'
 import type { Config } from '../../src/config/config.ts'
 import { readConfig } from '../../src/config/load.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
+import type { StoreUnavailable } from '../../src/engine/ports.ts'
 import type { FlushableLog } from '../../src/telemetry/log.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { networkThrough } from './network.ts'
@@ -55,8 +56,11 @@ function draw(random: Random, many: number): number {
   return Math.floor(random.next() * many)
 }
 
-/** Exceptions by which the world's faults reach the daemon; any other is a fault of the program. */
-const expected: ReadonlySet<string> = new Set(['StoreUnavailable'])
+/** By this alone the world's faults reach the daemon: any other exception is a fault of the program, and so is a right that it lacks. */
+function isOfTheWorld(error: Error): boolean {
+  return error.name === 'StoreUnavailable' && (error as StoreUnavailable).code !== missingRight
+}
+const missingRight = '42501'
 
 function listen({ name }: Process, accuse: (sentence: string) => void): FlushableLog {
   const silent = () => {}
@@ -64,7 +68,7 @@ function listen({ name }: Process, accuse: (sentence: string) => void): Flushabl
     ...{ debug: silent, info: silent, warn: silent, flush: silent, setLevel: silent },
     error: (message, fields) => {
       const { error } = (fields ?? {}) as { readonly error?: unknown }
-      if (!(error instanceof Error) || expected.has(error.name)) return
+      if (!(error instanceof Error) || isOfTheWorld(error)) return
       accuse(`${name} ${message}: ${error.stack}`)
     },
   }
