@@ -56,11 +56,13 @@ function draw(random: Random, many: number): number {
   return Math.floor(random.next() * many)
 }
 
-/** By this alone the world's faults reach the daemon: any other exception is a fault of the program, and so is a right that it lacks. */
+/** insufficient_privilege: no fault of the world takes a right away. */
+const missingRight = '42501'
+
+/** Whether an exception may be the world's doing: its faults reach the daemon as a database that is not available. */
 function isOfTheWorld(error: Error): boolean {
   return error.name === 'StoreUnavailable' && (error as StoreUnavailable).code !== missingRight
 }
-const missingRight = '42501'
 
 function listen({ name }: Process, accuse: (sentence: string) => void): FlushableLog {
   const silent = () => {}
