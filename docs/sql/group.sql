@@ -14,12 +14,15 @@ select p.n,
         select from classroom.room r
         where r.app_id = :app and r.room_uuid = p.series and r.incarnation = p.incarnation
           and r.verified_at > ingest.clock() - :memory::interval)
+        or exists (
+        select from ingest.gap g
+        where g.app_id = :app and g.stream = p.stream and g.series = p.series and g.state = 'lost')
       else exists (
         select from ingest.divergence d
         where d.app_id = :app and d.stream = 'app-events' and d.series = p.series and d.resolved_at is null)
       or exists (
         select from ingest.gap g
-        where g.app_id = :app and g.stream = p.stream and g.series = p.series and g.unit = 'sequence'
+        where g.app_id = :app and g.stream = p.stream and g.series = p.series
           and (g.state in ('open', 'lost') or g.state = 'absent' and p.whole)) end as extraordinary,
     (select json_agg(json_build_array(e.sequence::text, e.source, extract(epoch from e.at) * 1000))
      from classroom.room_event e

@@ -44,6 +44,11 @@ with
         coalesce(excluded.extra, t.extra))
     returning (xmax = 0) as fresh
   ),
+  regained as (
+    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
+    where g.app_id = :app and g.stream = :stream and g.series = :series and g.incarnation = :incarnation::int
+      and g.unit = 'time' and g.state = 'lost' and :caught_up::boolean and exists (select from moved)
+  ),
   offered as materialized (
     select r.*, exists (select from ingest.dead_letter t
                         where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = r.reason

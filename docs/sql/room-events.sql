@@ -291,6 +291,11 @@ with
     where g.id = w.id and (g.sequence_from, g.sequence_to) <> (w.first, w.last)
     returning 1
   ),
+  regained as (
+    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
+    where g.app_id = :app and g.stream = :stream and g.series = :series and g.incarnation = :incarnation::int
+      and g.unit = 'time' and g.state = 'lost' and :caught_up::boolean and exists (select from moved)
+  ),
   gone as (
     update classroom.room r
     set valid_to = coalesce((select min(e.at) from event e), ingest.clock()),
@@ -325,13 +330,32 @@ with
       select from ingest.gap g
       where g.app_id = :app and g.stream = 'room-events' and g.series = :series and g.incarnation = m.incarnation
         and g.sequence_from <= m.last and g.sequence_to >= m.first and g.state in ('open', 'lost'))
+  ), 
+  unread_stream as (
+    select g.incarnation, p.stream, coalesce(p.caught_up_at, r.started_at, r.valid_from, r.first_seen_at) as since, r.ended_at
+    from gone g
+    join classroom.room r on r.app_id = :app and r.room_uuid = :series and r.incarnation = g.incarnation
+    join ingest.progress p on p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[])
+    join ingest.progress log on log.app_id = :app and log.stream = 'room-events' and log.series = :series
+    left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
+    where not coalesce(o.off @> coalesce(r.started_at, r.valid_from, r.first_seen_at), false)
+      and not coalesce(p.caught_up_at > greatest(
+        coalesce(r.ended_at, r.last_event_at, r.first_seen_at),
+        case when r.started_at is not null and r.ended_at is null
+                  and (log.caught_up_at > ingest.clock() - :memory::interval) is not true
+          then ingest.clock() - :memory::interval end), false)
   ), recorded as (
-    insert into ingest.gap (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, reason, state,
-                            first_seen_at, updated_at)
-    select :app, 'room-events', :series, m.incarnation, 'sequence', m.first, m.last, 'room_reused', 'lost',
+    insert into ingest.gap as g (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from, range_to, reason,
+                                 state, first_seen_at, updated_at)
+    select :app, 'room-events', :series, m.incarnation, 'sequence', m.first, m.last, null, null, 'room_reused', 'lost',
            ingest.clock(), ingest.clock()
     from missing m where :dense::boolean
-    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do nothing
+    union all
+    select :app, u.stream, :series, u.incarnation, 'time', null, null, u.since,
+           case when u.ended_at > u.since then u.ended_at else ingest.clock() end, 'room_reused', 'lost', ingest.clock(), ingest.clock()
+    from unread_stream u
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set range_to = excluded.range_to, state = 'lost', updated_at = ingest.clock() where g.unit = 'time' and g.state <> 'lost'
     returning 1
   ), restarted as (
     update ingest.progress p

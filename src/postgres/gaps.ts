@@ -32,7 +32,33 @@ function missing(room: string): string {
   )`
 }
 
-/** Open holes of the incarnations in `gone` are lost, and so is what is missing around events of the feed. */
+/**
+ * Streams of a room that nobody read to their end since its last sign of life, or since its class ended: what they had from
+ * the last such reading on is lost. A class whose end nobody saw may have gone on unheard for as long as its log was not read
+ * while the provider still told of it. Reads the rooms of the relation `gone` as they were before. `room` is an SQL expression.
+ */
+function unreadStreams(room: string): string {
+  return `
+  unread_stream as (
+    select g.incarnation, p.stream, coalesce(p.caught_up_at, r.started_at, r.valid_from, r.first_seen_at) as since, r.ended_at
+    from gone g
+    join classroom.room r on r.app_id = :app and r.room_uuid = ${room} and r.incarnation = g.incarnation
+    join ingest.progress p on p.app_id = :app and p.series = ${room} and p.stream = any (:room_streams::text[])
+    join ingest.progress log on log.app_id = :app and log.stream = 'room-events' and log.series = ${room}
+    left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
+    where not coalesce(o.off @> coalesce(r.started_at, r.valid_from, r.first_seen_at), false)
+      and not coalesce(p.caught_up_at > greatest(
+        coalesce(r.ended_at, r.last_event_at, r.first_seen_at),
+        case when r.started_at is not null and r.ended_at is null
+                  and (log.caught_up_at > ingest.clock() - :memory::interval) is not true
+          then ingest.clock() - :memory::interval end), false)
+  )`
+}
+
+/**
+ * Open holes of the incarnations in `gone` are lost, and so is what is missing around events of the feed, and what nobody read
+ * of the room's streams.
+ */
 export function lose(room: string, reason: string): string {
   return `
   lost as (
@@ -40,16 +66,32 @@ export function lose(room: string, reason: string): string {
     where g.app_id = :app and g.stream = 'room-events' and g.series = ${room} and g.incarnation = gone.incarnation
       and g.state = 'open'
     returning 1
-  ), ${missing(room)}, recorded as (
-    insert into ingest.gap (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, reason, state,
-                            first_seen_at, updated_at)
-    select :app, 'room-events', ${room}, m.incarnation, 'sequence', m.first, m.last, '${reason}', 'lost',
+  ), ${missing(room)}, ${unreadStreams(room)}, recorded as (
+    insert into ingest.gap as g (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from, range_to, reason,
+                                 state, first_seen_at, updated_at)
+    select :app, 'room-events', ${room}, m.incarnation, 'sequence', m.first, m.last, null, null, '${reason}', 'lost',
            ingest.clock(), ingest.clock()
     from missing m where :dense::boolean
-    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do nothing
+    union all
+    select :app, u.stream, ${room}, u.incarnation, 'time', null, null, u.since,
+           case when u.ended_at > u.since then u.ended_at else ingest.clock() end, '${reason}', 'lost', ingest.clock(), ingest.clock()
+    from unread_stream u
+    on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
+      set range_to = excluded.range_to, state = 'lost', updated_at = ingest.clock() where g.unit = 'time' and g.state <> 'lost'
     returning 1
   )`
 }
+
+/**
+ * A stream of a room that was given up and is read to its end after all. Reads `moved`, which says that the page is
+ * stored.
+ */
+export const regained = `
+  regained as (
+    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
+    where g.app_id = :app and g.stream = :stream and g.series = :series and g.incarnation = :incarnation::int
+      and g.unit = 'time' and g.state = 'lost' and :caught_up::boolean and exists (select from moved)
+  )`
 
 /** Fences a statement that is no commit like one. */
 export const owned = `exists (select from ingest.ownership o
@@ -234,7 +276,7 @@ export function gapStore(pool: pg.Pool, { roomMemory, streams, sequenceScope }: 
     },
     forgetRoom: async (fence, app, room) => {
       const rooms = { room: encodeText(room), room_streams: roomStreamsOf(streams) }
-      await query(pool, bind(forget, { ...fence, app, ...rooms, dense: sequenceScope === 'room' }))
+      await query(pool, bind(forget, { ...fence, app, ...rooms, memory, dense: sequenceScope === 'room' }))
     },
   } satisfies Partial<Store>
 }

@@ -82,7 +82,7 @@ const gap = ownTable(
     sequence_from: optional.bigint('First sequence of a range of events'),
     sequence_to: optional.bigint('Its last'),
     reason: required.text(
-      "hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log was read; unread_answer: an answer was asked for and never stored; pause: for longer than the provider remembers nobody asked, or the feed never told all; expired: left the provider's reach before it was read; unconfirmed: was read, but left the available data before it could no longer change; overflow: more in one second than the provider lists; refused: it rejects the question; too_large: its answer is too large in every size; vanished: it does not know the call; unreadable: was served to the end in no shape that can be read; not_served: values that are promised for each time and came in no answer",
+      "hole: skipped between neighbours of a log; room_forgotten, room_reused: the room was gone before its log, list or widget log was read to its end; unread_answer: an answer was asked for and never stored; pause: for longer than the provider remembers nobody asked, or the feed never told all; expired: left the provider's reach before it was read; unconfirmed: was read, but left the available data before it could no longer change; overflow: more in one second than the provider lists; refused: it rejects the question; too_large: its answer is too large in every size; vanished: it does not know the call; unreadable: was served to the end in no shape that can be read; not_served: values that are promised for each time and came in no answer",
     ),
     first_seen_at: required.timestamp('When it was written first'),
     recoverable_until: optional.timestamp(

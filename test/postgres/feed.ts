@@ -22,7 +22,7 @@ export function feedOf(db: TestStore) {
     },
     gaps: () =>
       db.rows(
-        `select reason, state, unit, range_from as "from", range_to as "to" from ingest.gap where unit = 'time' order by range_from`,
+        `select reason, state, unit, range_from as "from", range_to as "to" from ingest.gap where stream = 'app-events' order by range_from`,
       ),
     unread: (fence = me) => db.store.recordUnread(fence, app, ''),
   }

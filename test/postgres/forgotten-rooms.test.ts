@@ -1,12 +1,15 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { PageCommit } from '../../src/engine/ports.ts'
 import {
   app,
   event,
   eventRows,
   feedPage,
+  listPage,
   logPage,
   me,
   openStore,
+  roomRow,
   start,
   type TestStore,
   time,
@@ -17,7 +20,8 @@ const db: TestStore = await openStore()
 beforeEach(async () => {
   await db.setTime(start)
   await db.rows(
-    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter, ingest.divergence`,
+    `truncate ingest.debit, ingest.budget, ingest.gap, ingest.progress, classroom.room, classroom.room_event, ingest.dead_letter, ingest.divergence,
+              ingest.stream_off`,
   )
   await db.store.follow(me, app, 'app-events', '')
 })
@@ -152,7 +156,131 @@ describe('a room that the provider forgot', () => {
     await other.store.follow(me, app, 'app-events', '')
     await other.store.commit(feedPage(0, { rows: told(4, 9) }))
     await other.store.forgetRoom(me, app, 'r')
-    expect(await other.value('select count(*)::int from ingest.gap')).toBe(0)
+    expect(await other.value(`select count(*)::int from ingest.gap where unit = 'sequence'`)).toBe(0)
     await other.close()
+  })
+})
+
+describe('the streams of a room that is gone', () => {
+  const losses = () =>
+    db.rows(
+      `select stream, range_from as a, range_to as b, reason, state from ingest.gap where unit = 'time' order by stream`,
+    )
+  const lists = ['poll', 'popup-quiz', 'recordings', 'resources'] as const
+  const lost = (stream: string, a: number, b: number, reason = 'room_forgotten') => ({
+    ...{ stream, a: minutes(a), b: minutes(b), reason, state: 'lost' },
+  })
+  /** A class from minute 0, which the log tells up to `until`, by a reading of that minute. */
+  async function begun(ended: number | undefined, until: number): Promise<void> {
+    const states = { state: ended === undefined ? 1 : 2, stateSequence: 2, started: 0, first: 0 }
+    const row = roomRow('r', { ...states, ...(ended !== undefined && { ended }), last: ended ?? 0 })
+    const rows = eventRows([event('r', 1), event('r', 2, { cmd: 1, own: ended ?? 0 })], [row])
+    await db.store.discoverRooms(me, app, ['r'])
+    await db.setTime(time(until))
+    await db.store.commit(logPage('r', 0, { rows, holes: [] }))
+  }
+  async function read(stream: (typeof lists)[number], more: Partial<PageCommit> = {}): Promise<void> {
+    const { version } = (await db.store.progress(app, stream, 'r'))!
+    expect(await db.store.commit(listPage(stream, 'r', version, more))).toMatchObject({
+      outcome: 'committed',
+    })
+  }
+
+  it('were lost as far as nobody read them to their end since the class began, up to its end', async () => {
+    await begun(40, 45)
+    await read('popup-quiz')
+    await read('poll', { caughtUp: false })
+    await db.setTime(time(100))
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await losses()).toEqual(['poll', 'recordings', 'resources'].map(stream => lost(stream, 0, 40)))
+    expect(await db.rows(`select stream from ingest.room_complete where complete order by 1`)).toEqual([
+      { stream: 'popup-quiz' },
+      { stream: 'room-events' },
+    ])
+  })
+
+  it('were lost since they were read last where that was before the end', async () => {
+    await begun(undefined, 10)
+    for (const stream of lists) await read(stream)
+    await db.rows(`update classroom.room set state = 2, ended_at = $1, last_event_at = $1`, [time(40)])
+    await db.setTime(time(100))
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await losses()).toEqual(
+      ['poll', 'popup-quiz', 'recordings', 'resources', 'room-events'].map(stream => lost(stream, 10, 40)),
+    )
+  })
+
+  it.each([
+    { minute: 69, rows: [] },
+    {
+      minute: 71,
+      rows: [
+        ...['poll', 'popup-quiz', 'recordings'].map(stream => lost(stream, 10, 71)),
+        lost('room-events', 10, 71),
+      ],
+    },
+  ])('had an end that nobody saw, at minute $minute of a log read at 10', async ({ minute, rows }) => {
+    await begun(undefined, 10)
+    for (const stream of lists) if (stream !== 'resources') await read(stream)
+    await db.setTime(time(20))
+    await read('resources')
+    await db.setTime(time(minute))
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await losses()).toEqual(rows)
+  })
+
+  it('had an end that nobody saw, and were read all the same while their log was', async () => {
+    await begun(undefined, 10)
+    for (const stream of lists) await read(stream)
+    await db.setTime(time(80))
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { holes: [] }))
+    await db.setTime(time(90))
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await losses()).toEqual([])
+  })
+
+  it('are lost no more once they are read to their end after all', async () => {
+    await begun(40, 45)
+    for (const stream of lists) if (stream !== 'poll') await read(stream)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await losses()).toMatchObject([{ stream: 'poll', state: 'lost' }])
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { holes: [] }))
+    await read('poll', { caughtUp: false })
+    expect(await losses()).toMatchObject([{ state: 'lost' }])
+    await read('poll')
+    expect(await losses()).toMatchObject([{ state: 'repaired' }])
+  })
+
+  it('are lost again where they are not read again', async () => {
+    await begun(40, 30)
+    for (const stream of lists) if (stream !== 'poll') await read(stream)
+    for (const n of [1, 2, 3]) {
+      await db.setTime(time(50 + n))
+      await db.store.forgetRoom(me, app, 'r')
+    }
+    expect(await losses()).toHaveLength(5)
+  })
+
+  it('are no loss where they were off when the class began', async () => {
+    const facts = { timeZone: 'UTC', userLink: 'stream' } as const
+    await db.store.noteApp(me, app, { ...facts, on: [], off: [...lists] })
+    await db.advance(minute)
+    await begun(40, 45)
+    await db.store.forgetRoom(me, app, 'r')
+    expect(await losses()).toEqual([])
+  })
+
+  it('were lost as much where the room is used again', async () => {
+    await begun(40, 45)
+    for (const stream of lists) if (stream !== 'poll') await read(stream)
+    const opens = { kind: 'incarnation', incarnation: 2, opens: true } as const
+    const rows = eventRows([event('r', 1, { own: 90 })], [roomRow('r', { first: 90, last: 90 })])
+    const { version } = (await db.store.progress(app, 'room-events', 'r'))!
+    await db.store.commit(logPage('r', version, { room: opens, rows }))
+    expect(await losses()).toEqual([lost('poll', 0, 40, 'room_reused')])
+    await read('poll', { room: { ...opens, opens: false } })
+    expect(await losses()).toMatchObject([{ state: 'lost' }])
   })
 })

@@ -36,6 +36,7 @@ const names = [
   '0020-stands',
   '0021-comments',
   '0022-days-and-what-is-unread',
+  '0023-rooms-that-are-gone',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

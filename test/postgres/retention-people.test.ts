@@ -147,11 +147,13 @@ describe('a class that was emptied, and whose log was served again', () => {
     await db.advance(3 * 3_600_000)
     const before = await verdicts('twice')
     await db.store.forgetRoom(me, app, 'twice')
-    expect(await verdicts('twice')).toEqual(before)
+    // What was not read of it by then is lost.
+    const after = before.map(each => (each.reason === 'unread' ? { ...each, gaps: '1' } : each))
+    expect(await verdicts('twice')).toEqual(after)
     await db.keepHouse()
     await db.keepHouse()
     expect(await rowsOf('twice')).toBe(0)
-    expect(await verdicts('twice')).toEqual(before)
+    expect(await verdicts('twice')).toEqual(after)
   })
 })
 

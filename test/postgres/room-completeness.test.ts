@@ -120,7 +120,7 @@ describe('a class whose room is used again', () => {
       { incarnation: 1, unread: ['poll'] },
       { incarnation: 2, unread: null },
     ])
-    expect(await told()).toEqual(['0? unread', '0', '0'])
+    expect(await told()).toEqual(['0? room_reused, unread', '0', '0'])
   })
 })
 

@@ -9,6 +9,7 @@ import {
   logPage,
   me,
   openStore,
+  roomStreams,
   type TestStore,
   time,
 } from './harness.ts'
@@ -231,16 +232,18 @@ describe('the status and the figures', () => {
       { app, state: 'forgotten', rooms: 1 },
       { app, state: 'started', rooms: 1 },
     ])
+    const lost = {
+      app,
+      state: 'lost',
+      reason: 'room_forgotten',
+      gaps: 1,
+      recoverableUntil: null,
+      lostToday: 1,
+    }
+    const open = { app, state: 'open', reason: 'hole', gaps: 1, recoverableUntil: null, lostToday: 0 }
     expect(status.gaps).toEqual([
-      {
-        app,
-        stream: 'room-events',
-        state: 'open',
-        reason: 'hole',
-        gaps: 1,
-        recoverableUntil: null,
-        lostToday: 0,
-      },
+      ...roomStreams.toSorted().map(stream => ({ ...lost, stream })),
+      { ...open, stream: 'room-events' },
     ])
     expect(status.deadLetters).toEqual([
       { app, stream: 'room-events', reason: 'wrong_type', letters: 1, lastSeen: '2026-01-05T08:01:30Z' },
@@ -251,7 +254,7 @@ describe('the status and the figures', () => {
       leftBehind: ['session_series', 'usage_realtime', 'quality_realtime'].map(name => {
         return { table: `analytics.${name}`, rows: 0 }
       }),
-      losses: [],
+      losses: roomStreams.toSorted().map(stream => ({ stream, hour: 1, day: 1 })),
       orphans: [],
       players: [],
       rooms: [{ app, state: 'started', count: 1 }],

@@ -157,7 +157,7 @@ export interface SeriesStore {
   readonly deadLetter: (letter: DeadLetter) => Promise<'new' | 'again'>
   /** The series needs no more syncs until a hint comes. */
   readonly closeSeries: (fence: Fence, app: string, stream: StreamName, series: string) => Promise<void>
-  /** The provider no longer knows the room: its log is final, and what is missing in it is lost. */
+  /** The provider no longer knows the room: what is missing in its log is lost, and what nobody read of its streams. */
   readonly forgetRoom: (fence: Fence, app: string, room: string) => Promise<void>
   /**
    * The log of a room answers and cannot be read: it shows that the room is there, and not whose it is. Answers whether

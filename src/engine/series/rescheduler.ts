@@ -314,7 +314,7 @@ export class Rescheduler {
     if (this.#rooms.find(name)?.whereabouts.isElsewhere(region)) return 0
     await store.forgetRoom(this.#context.fence(), app.id, name)
     this.#forget(name)
-    log.info('the provider no longer knows a room; its log is final', { app: app.id })
+    log.info('the provider no longer knows a room; what was not read of it is lost', { app: app.id })
     return undefined
   }
 

@@ -1,6 +1,6 @@
 import { room, roomEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
-import { lose } from '../gaps.ts'
+import { lose, regained } from '../gaps.ts'
 import { type Statement, statement } from '../statement.ts'
 import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
 import {
@@ -252,6 +252,7 @@ export function logStatement(name: string, writes: readonly Table[]): Statement 
     confirmed,
     unheard,
     holes,
+    regained,
     opening,
     ...stored(derived, 'log'),
     ...shared,

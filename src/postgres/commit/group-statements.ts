@@ -16,7 +16,7 @@ export const held = statement(
 
 /**
  * What is out of the ordinary about a page, for a page without it to be committed plainly: a list whose room was not
- * verified lately; a log with something of the feed that waits for it, or with holes that it may fill. And what is
+ * verified lately, or that was lost; a log with something of the feed that waits for it, or with holes that it may fill. And what is
  * stored already in its part of the log.
  */
 export const known = statement(
@@ -27,12 +27,15 @@ export const known = statement(
         select from classroom.room r
         where r.app_id = :app and r.room_uuid = p.series and r.incarnation = p.incarnation
           and r.verified_at > ingest.clock() - :memory::interval)
+        or exists (
+        select from ingest.gap g
+        where g.app_id = :app and g.stream = p.stream and g.series = p.series and g.state = 'lost')
       else exists (
         select from ingest.divergence d
         where d.app_id = :app and d.stream = 'app-events' and d.series = p.series and d.resolved_at is null)
       or exists (
         select from ingest.gap g
-        where g.app_id = :app and g.stream = p.stream and g.series = p.series and g.unit = 'sequence'
+        where g.app_id = :app and g.stream = p.stream and g.series = p.series
           and (g.state in ('open', 'lost') or g.state = 'absent' and p.whole)) end as extraordinary,
     (select json_agg(json_build_array(e.sequence::text, e.source, extract(epoch from e.at) * 1000))
      from classroom.room_event e

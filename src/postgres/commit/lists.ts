@@ -1,6 +1,7 @@
 import { widgetEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 import { cloudPlayer, cloudPlayerChange } from '../../tables/players.ts'
+import { regained } from '../gaps.ts'
 import { type Statement, statement } from '../statement.ts'
 import { advanced, cteName, fence, incoming, rejected, settled, store, storeOfApp, verdict } from './ctes.ts'
 
@@ -87,6 +88,7 @@ export function roomListStatement(name: string, writes: readonly Table[]): State
     advanced(isSure),
     ...stores,
     ...(watched ? [diverged] : []),
+    regained,
   ]
   const extra = {
     diverged: watched ? '(select count(*) from diverged where fresh)::int' : '0',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { plants } from './index.ts'
@@ -6,6 +6,7 @@ import { edited, editsOf, groups, PlantError } from './plant.ts'
 
 const names = plants.map(({ name }) => name)
 const files = new Map<string, string>()
+const migrations = readdirSync('migrations').map(name => `migrations/${name}`)
 
 function textOf(file: string): string {
   const known = files.get(file)
@@ -28,6 +29,22 @@ describe('the planted bugs', () => {
       // What cannot be parsed would be caught by everything.
       if (file.endsWith('.ts')) expect(() => stripTypeScriptTypes(text)).not.toThrow()
     }
+  })
+
+  it('change the last word on a view or a function', () => {
+    const inMigrations = plants.flatMap(plant =>
+      editsOf(plant).filter(({ file }) => file.startsWith('migrations/')),
+    )
+    const replaced = inMigrations.flatMap(({ file, find }) => {
+      const before = textOf(file).slice(0, textOf(file).indexOf(find))
+      const made = [...before.matchAll(/create (?:or replace )?((?:view|function) [a-z_.]+)/g)].at(-1)?.[1]
+      const after = migrations.filter(later => later > file)
+      return after
+        .filter(later => made && new RegExp(`create or replace ${made}\\b`).test(textOf(later)))
+        .map(later => `${made} ${later}`)
+    })
+    expect(inMigrations.length).toBeGreaterThan(10)
+    expect(replaced).toEqual([])
   })
 
   it('have names of their own', () => {

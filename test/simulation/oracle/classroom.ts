@@ -17,6 +17,7 @@ import { liveEvents } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
 import { ourClocks } from './our-clocks.ts'
 import { examineRetold, toldFirst } from './retold.ts'
+import { examineRoomLosses } from './room-losses.ts'
 import { readSchema } from './rows.ts'
 import { examineStays } from './stays.ts'
 
@@ -115,6 +116,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...(await examineFollowed(examination, rooms)),
     ...(await examineRetold(examination, rooms, stored)),
     ...(await examineLetters(examination, rooms, isRead)),
+    ...examineRoomLosses(rooms, examination, { stored, gaps }),
     ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
   ]

@@ -17,7 +17,12 @@ interface Told {
   readonly caughtUp: number | null
 }
 
-const streams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
+export const roomStreams = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources'] as const
+export type RoomStream = (typeof roomStreams)[number]
+
+export function isRoomStream(name: string): name is RoomStream {
+  return (roomStreams as readonly string[]).includes(name)
+}
 
 /**
  * What is said to be complete is whole, up to when it was read last; and in the end what is whole is said to be, of each
@@ -57,7 +62,7 @@ export async function examineComplete(
   )
   for (const room of latest.values()) {
     const place = `${room.app} ${room.roomUuid} ${room.stored}`
-    for (const stream of streams) {
+    for (const stream of roomStreams) {
       if (!(examination.streams?.includes(stream) ?? true)) continue
       const row = byPlace.get(`${place} ${stream}`)
       byPlace.delete(`${place} ${stream}`)
@@ -102,7 +107,7 @@ export async function examineComplete(
 }
 
 /** Keys of what is stored, by table. */
-function keysOf(stored: StoredSchema): ReadonlyMap<string, ReadonlySet<string>> {
+export function keysOf(stored: StoredSchema): ReadonlyMap<string, ReadonlySet<string>> {
   const names = ['room_event', 'widget_event', 'recording', 'resource']
   return new Map(
     names.map(name => {
@@ -122,9 +127,9 @@ interface Held {
 }
 
 /** What of the stream had happened by then and is not stored, in a word; undefined where it is whole. */
-function missingOf(
+export function missingOf(
   room: TrueRoom,
-  stream: (typeof streams)[number],
+  stream: RoomStream,
   { place, kept, until, numbered, isExcused, isToCome }: Held,
 ): string | undefined {
   const has = (table: string, key: string | number | bigint) => kept.get(table)!.has(`${place} ${key}`)
