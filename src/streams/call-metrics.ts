@@ -42,7 +42,7 @@ export const callMetrics: Substream = {
   }),
   configured: ({ settingsOf }) => ({
     ...callMetrics,
-    toRows: rowsOfMetrics(app => settingsOf(app, measured).mids),
+    toRows: rowsOfMetrics(app => settingsOf(app, measured).select.mids),
   }),
 }
 

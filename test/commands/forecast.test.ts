@@ -54,7 +54,7 @@ describe('a forecast', () => {
 
   it('tells how many rows and how much room a day takes, and what retention keeps of it', async () => {
     const more = ', expect: { callsPerDay: 100, usersPerCall: 40, callMinutes: 30 }'
-    const streams = 'call-metrics: { mids: [20005, 20011] }'
+    const streams = 'call-metrics: { select: { mids: [20005, 20011] } }'
     const [outlook] = outlooksOf(await configOf(streams, [{ more }]))
     const text = forecastLines(outlook!).join('\n')
     expect(text).toMatch(/^call_session +4,000 +1.4 MB +400 days +560 MB$/m)

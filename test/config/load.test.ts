@@ -23,7 +23,7 @@ const rates = ['joinSuccessRate', 'joinSuccessIn5sRate', 'audioFreezeRate', 'vid
 const analyticsDefaults = {
   calls: { every: 60_000, allowedLateness: 3_600_000, revisitEvery: 600_000 },
   'call-sessions': { every: 0, serverUsers: 'include' },
-  'call-metrics': { every: 0, select: { channels: [], everyNth: 1, minUsers: 0 }, mids: [] },
+  'call-metrics': { every: 0, select: { channels: [], everyNth: 1, minUsers: 0, mids: [] } },
   'usage-insight': {
     every: 21_600_000,
     allowedLateness: 216_000_000,

@@ -80,7 +80,7 @@ describe('the metrics that are stored', () => {
     ],
   }
   const stored = (mids: readonly number[]) => {
-    const settingsOf = (app: string) => ({ select: everyCall, mids: app === 'a1' ? mids : [] })
+    const settingsOf = (app: string) => ({ select: { ...everyCall, mids: app === 'a1' ? mids : [] } })
     const stream = callMetrics.configured!({ settingsOf } as never) as Substream
     const page = detailPageOf({ asked: { appid: 'a1' }, item: metricsItem, items: [mixed] })
     const { rows, rejects, reading } = stream.toRows(page, null)

@@ -36,10 +36,10 @@ function callsOf(app: AppConfig, groups: readonly GroupForecast[]): StorageFacts
   const perDay = app.expect?.callsPerDay ?? callsPerDay
   const isMeasured = groups.some(group => group.streams.some(({ stream }) => stream === measured.name))
   if (!isMeasured) return { ...{ perDay, users, minutes }, measured: 0, metrics: 0 }
-  const { select, mids } = app.streams[measured.name] as MeasuredSettings
+  const { select } = app.streams[measured.name] as MeasuredSettings
   return {
     ...{ perDay, users, minutes, measured: Math.min(perDay, callsPerDay) / select.everyNth },
-    metrics: mids.length > 0 ? mids.length : Object.keys(sessionMetrics).length,
+    metrics: select.mids.length > 0 ? select.mids.length : Object.keys(sessionMetrics).length,
   }
 }
 

@@ -30,13 +30,15 @@ export const measured = {
           .prefault('1')
           .describe('Only one call in so many, by chance; the same ones each time.'),
         minUsers: count(0, 100_000).prefault('0').describe('Only calls with so many users at least.'),
+        mids: listOf(count(0, 2_147_483_647))
+          .prefault([])
+          .describe(
+            'Metric IDs (mid) that are stored; all of them where none is named. An answer has them all, so this saves room and no request.',
+          ),
       })
         .prefault({})
-        .describe('Of which calls metrics are fetched, where the plan does not measure all of them.'),
-      mids: listOf(count(0, 2_147_483_647))
-        .prefault([])
         .describe(
-          'Metric IDs (mid) that are stored; all of them where none is named. An answer has them all, so this saves room and no request.',
+          'Of which calls metrics are fetched, where the plan does not measure all of them, and which of them are stored.',
         ),
     },
     orCron('every'),
