@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock/clock.ts'
+import { roomRows } from '../../streams/events/event-rows.ts'
 import { digestOf } from '../../streams/parts/items.ts'
-import { type RoomEventRow, room, roomEvent } from '../../tables/classroom.ts'
+import { type RoomEventRow, room, roomEvent, roomStateChange } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Fence, Store } from '../ports.ts'
 
@@ -157,15 +158,16 @@ function wordsOf({ cmd, version, event_time, data, extra }: RoomEventRow): strin
   return digestOf([cmd, version, event_time, data, extra])
 }
 
-/** Every table of events has their names; of a room counts what is left to tell of it. */
+/**
+ * Every table of events has their names. A room becomes what its other events say: where the row of a change does not come
+ * with the state that it made, the end of the class would not be known.
+ */
 function without(again: ReadonlySet<string>, rows: RowSet): RowSet {
   const isLeft = (row: object) => !again.has(nameOf(row as RoomEventRow))
-  const rooms = new Set((rows[roomEvent.name] ?? []).filter(isLeft).map(({ room_uuid }) => room_uuid))
-  const left = Object.entries(rows).map(([table, list]) => [
-    table,
-    table === room.name
-      ? list.filter(row => rooms.has((row as { readonly room_uuid: string }).room_uuid))
-      : (list as readonly object[]).filter(isLeft),
-  ])
-  return Object.fromEntries(left) as RowSet
+  const tables = Object.entries(rows).filter(([table]) => table !== room.name)
+  const left: RowSet = Object.fromEntries(
+    tables.map(([table, list]) => [table, (list as readonly object[]).filter(isLeft)]),
+  )
+  const events = left[roomEvent.name] ?? []
+  return { ...left, [room.name]: roomRows(events, left[roomStateChange.name] ?? [], new Set(events)) }
 }

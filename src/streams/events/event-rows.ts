@@ -18,8 +18,9 @@ export function eventRows(placed: readonly PlacedEvent[], page: Page): RowSet {
     ),
   )
   const raw = placed.map(event => rawRow(event, received_at))
+  const firm = new Set(raw.filter((_, n) => placed[n]!.firm))
   return mergeRows([
-    { 'classroom.room': roomRows(placed, derived['classroom.room_state_change'] ?? []) },
+    { 'classroom.room': roomRows(raw, derived['classroom.room_state_change'] ?? [], firm) },
     { 'classroom.room_event': raw },
     derived,
   ])
@@ -44,17 +45,18 @@ function rawRow({ event, at, at_source }: PlacedEvent, received_at: Timestamp): 
  * One row for each room that the events are of. The states of all count, but only firm times: an estimate made
  * anew at each reading would move the room's bounds each time.
  */
-function roomRows(
-  placed: readonly PlacedEvent[],
+export function roomRows(
+  events: readonly RoomEventRow[],
   changes: readonly RoomStateChangeRow[],
+  firm: ReadonlySet<RoomEventRow>,
 ): readonly RoomRow[] {
   const changesByRoom = Map.groupBy(changes, change => change.room_uuid)
-  const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
-  return [...eventsByRoom].map(([room_uuid, events]) => ({
-    room_uuid,
-    ...lifeOf(changesByRoom.get(room_uuid) ?? [], firmOf(events)),
-    ...spanOf(events),
-  }))
+  const eventsByRoom = Map.groupBy(events, event => event.room_uuid)
+  return [...eventsByRoom].map(([room_uuid, all]) => {
+    const own = all.filter(event => firm.has(event))
+    const sequences = new Set(own.map(({ sequence }) => sequence))
+    return { room_uuid, ...lifeOf(changesByRoom.get(room_uuid) ?? [], sequences), ...spanOf(own) }
+  })
 }
 
 /** The last change of state decides; an end counts only while the room has not been started again. */
@@ -102,15 +104,10 @@ export function isOver(state: number | null): boolean {
   return state === roomStates.ended || state === roomStates.closed
 }
 
-function firmOf(events: readonly PlacedEvent[]): ReadonlySet<Sequence> {
-  return new Set(events.filter(({ firm }) => firm).map(({ event }) => event.sequence))
-}
-
-function spanOf(events: readonly PlacedEvent[]): Pick<RoomRow, 'first_event_at' | 'last_event_at'> {
+function spanOf(events: readonly RoomEventRow[]): Pick<RoomRow, 'first_event_at' | 'last_event_at'> {
   let first: Timestamp | null = null
   let last: Timestamp | null = null
-  for (const { at, firm } of events) {
-    if (!firm) continue
+  for (const { at } of events) {
     if (first === null || at < first) first = at
     if (last === null || at > last) last = at
   }
