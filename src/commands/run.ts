@@ -280,7 +280,7 @@ function notificationsOf({
   const { players } = current.config.provider
   if (!players) return undefined
   const take = createNotificationHandler({
-    ...{ signers, store, meter, log, notifications: createNotificationStore(pool) },
+    ...{ signers, store, meter, log, notifications: createNotificationStore(pool, current.config.store) },
     // A notice makes the list of the app's players due.
     want: app => engine.schedule(app, cloudPlayers.name),
     stream: cloudPlayers.name,

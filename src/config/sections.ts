@@ -115,7 +115,7 @@ export const store = section({
     .describe('The text of chat messages. Off, it is never written: who wrote and when stays.'),
   names: oneOf(onOrOff)
     .prefault('on')
-    .describe('Names of people in classrooms. Off, they are never written: IDs stay.'),
+    .describe('Names of people, of classrooms and of calls. Off, they are never written: IDs stay.'),
 })
 
 export const retention = section({

@@ -5,8 +5,9 @@ import { inTransaction, query } from './connect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './encode.ts'
 import { sqlState } from './errors.ts'
 import { type Holding, holdings, type Kinds, type Values } from './holdings.ts'
-import { type Identity, type Keeping, Mask, markOf, shortest } from './mask.ts'
+import { type Identity, Mask, markOf, shortest } from './mask.ts'
 import { forgottenOf } from './masks.ts'
+import type { Keeping } from './unkept.ts'
 
 /** Who is to be forgotten. */
 export interface Person {

@@ -1,16 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { isObject } from '../provider/fits.ts'
+import { isObject, isRawJSON } from '../provider/fits.ts'
 import type { Reject } from '../streams/page.ts'
 import { roomEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import type { Json } from '../tables/json.ts'
 import { readJson, writeJson } from './encode.ts'
-
-/** What is kept of people in classrooms; what is `off` is never written. */
-export interface Keeping {
-  readonly chat: 'on' | 'off'
-  readonly names: 'on' | 'off'
-}
+import { chatCmd, isJsonText, type Keeping, Unkept } from './unkept.ts'
 
 /** By what a person is forgotten: everywhere in classrooms, everywhere in calls, or all who were in a room. */
 export type Identity = 'user' | 'uid' | 'room'
@@ -55,9 +50,6 @@ const words = [/[\p{L}\p{N}_.@+-]+/gu, /[\p{L}\p{N}_-]+/gu]
 /** IDs that were looked up, and are remembered for one app at most. */
 const mostRemembered = 20_000
 
-/** The command of the events that tell chat messages. */
-const chatCmd = 3
-
 /** Where a value stands. */
 interface Place {
   /** Its field, or that of the list that it is in. */
@@ -80,19 +72,19 @@ export class Mask {
   /** How many are forgotten: whoever commits with fewer than there are must begin again. */
   readonly count: number
   readonly #app: string
-  readonly #keeping: Keeping
+  readonly #unkept: Unkept
   readonly #forgotten: Forgotten
   readonly #remembered = new Map<string, string | undefined>()
 
   constructor(app: string, keeping: Keeping, forgotten: Forgotten) {
     this.#app = app
-    this.#keeping = keeping
+    this.#unkept = new Unkept(keeping)
     this.#forgotten = forgotten
     this.count = forgotten.marks.size
   }
 
   get #isIdle(): boolean {
-    return this.count === 0 && this.#keeping.chat === 'on' && this.#keeping.names === 'on'
+    return this.count === 0 && this.#unkept.isNothing
   }
 
   /** What a page brings, without the people who are not kept of it. Keys, counts and digests stay as they are. */
@@ -107,17 +99,21 @@ export class Mask {
       return [name, table ? (rows as readonly object[]).map(row => this.row(table, row, isOfRoom)) : rows]
     })
     const inClass = writes.some(({ within }) => within === 'room')
-    const rejects = page.rejects.map(({ item, ...why }) => ({
-      ...why,
-      item: this.#item((item ?? null) as Json, page.series ?? '', inClass, isOfRoom),
-    }))
+    const isOfEvents = writes.includes(roomEvent)
+    const rejects = page.rejects.map(({ item = null, ...why }) => {
+      const kept = inClass
+        ? this.#unkept.item(item as Json, why.detail, isOfEvents)
+        : this.#unkept.json(item as Json, false)
+      return { ...why, item: this.#item(kept, page.series ?? '', inClass, isOfRoom) }
+    })
     return { ...page, rows: Object.fromEntries(rows), rejects }
   }
 
   /** `isOfRoom`: it is of a room that is forgotten, whatever it says itself. */
   row<Row extends object>(table: Table, row: Row, isOfRoom = false): Row {
     if (this.#isIdle) return row
-    const values = row as Readonly<Record<string, Json>>
+    const values = this.#unkept.row(table, row as Readonly<Record<string, Json>>)
+    if (this.count === 0) return values as Row
     const everyone = isOfRoom || this.isForgottenRoom(values.room_uuid ?? values.cname)
     const inClass = table.within === 'room'
     const columns = Object.entries(table.columns).filter(([column]) => values[column] !== undefined)
@@ -150,7 +146,8 @@ export class Mask {
 
   /** Any JSON that is kept beside the tables. */
   json(value: Json, inClass: boolean, everyone: boolean): Json {
-    return this.#isIdle ? value : this.#value(value, { field: '', everyone, inClass })
+    if (this.#isIdle) return value
+    return this.#value(this.#unkept.json(value, inClass), { field: '', everyone, inClass })
   }
 
   /** What is remembered from page to page of an item of the work queue: of people, the users that were counted. */
@@ -167,10 +164,11 @@ export class Mask {
     try {
       const item = readJson(text) as Json
       const before = writeJson(item)
-      const after = writeJson(this.#item(item, series, inClass, isOfRoom))
+      const kept = inClass ? this.#unkept.answer(item) : this.#unkept.json(item, false)
+      const after = writeJson(this.#item(kept, series, inClass, isOfRoom))
       return after === before ? body : Buffer.from(after)
     } catch {
-      const isUnkept = inClass && (this.#keeping.chat === 'off' || this.#keeping.names === 'off')
+      const isUnkept = inClass && !this.#unkept.isNothing
       if (!isUnkept && !everyone && this.#text(text, { field: '', everyone, inClass }) === text) return body
       return Buffer.from(`[withheld: ${body.length} bytes that cannot be read may tell of people]`)
     }
@@ -188,10 +186,10 @@ export class Mask {
   }
 
   #value(value: Json, place: Place): Json {
-    if (typeof value === 'string') return this.#text(value, place)
+    if (typeof value === 'string') return this.#holdsSomeone(value, place) ? '' : this.#text(value, place)
     if (typeof value === 'number' || typeof value === 'bigint') return this.#number(value, place)
     if (Array.isArray(value)) return value.map(each => this.#value(each as Json, place))
-    return isObject(value) ? this.#object(value, place) : value
+    return isObject(value) && !isRawJSON(value) ? this.#object(value, place) : value
   }
 
   #object(object: JsonObject, place: Place): Json {
@@ -225,8 +223,8 @@ export class Mask {
     return asPseudonym(this.#value(own[1], { ...place, field: own[0] }))
   }
 
-  #isUnkeptChat({ everyone, inClass, person }: Place): boolean {
-    return everyone || person !== undefined || (inClass && this.#keeping.chat === 'off')
+  #isUnkeptChat({ everyone, person }: Place): boolean {
+    return everyone || person !== undefined
   }
 
   #chatText(value: Json, place: Place): Json {
@@ -236,12 +234,10 @@ export class Mask {
 
   /** What is no text was not taken for a name by whoever read it, and must not become one. */
   #name(value: Json, place: Place): Json {
-    const { everyone, inClass, person } = place
-    const isOff = inClass && this.#keeping.names === 'off'
+    const { everyone, person } = place
     if (value === null) return value
-    if (!isOff && !everyone && person === undefined) return this.#value(value, { ...place, field: 'name' })
-    if (typeof value !== 'string') return false
-    return isOff ? null : (person ?? null)
+    if (!everyone && person === undefined) return this.#value(value, { ...place, field: 'name' })
+    return typeof value === 'string' ? (person ?? null) : false
   }
 
   /** What was a number stays one: whoever read it did not take it for an ID. */
@@ -250,6 +246,13 @@ export class Mask {
     if (!idField.test(field)) return value
     const masked = this.id(text, kindOf(field, inClass), everyone)
     return masked === text ? value : -Number.parseInt(masked.slice(-12), 16)
+  }
+
+  /** A text of JSON is masked as a whole: what stands in it beside an ID is no name that could be found. */
+  #holdsSomeone(text: string, { everyone }: Place): boolean {
+    if (this.count === 0 || !isJsonText(text)) return false
+    const isKnown = (word: string) => this.#known('user', word) ?? this.#known('uid', word)
+    return everyone || words.some(word => text.match(word)?.some(isKnown))
   }
 
   #text(text: string, { field, everyone, inClass }: Place): string {

@@ -1,8 +1,9 @@
 import type pg from 'pg'
 import { StoreUnavailable } from '../engine/ports.ts'
 import { query } from './connect.ts'
-import { type Forgotten, type Keeping, Mask } from './mask.ts'
+import { type Forgotten, Mask } from './mask.ts'
 import { bind, statement } from './statement.ts'
+import type { Keeping } from './unkept.ts'
 
 /** SQLSTATE of a commit that knew fewer to be forgotten than there are. */
 export const FORGOTTEN_MEANWHILE = 'PF001'

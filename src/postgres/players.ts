@@ -6,6 +6,7 @@ import { encodeJson, encodeText } from './encode.ts'
 import type { Mask } from './mask.ts'
 import { Masks } from './masks.ts'
 import { bind, statement } from './statement.ts'
+import type { Keeping } from './unkept.ts'
 
 const find = statement(
   'find_intent',
@@ -80,8 +81,8 @@ const keepStatement = statement(
 )
 
 /** Notices of players in Postgres. */
-export function createNotificationStore(pool: pg.Pool): NotificationStore {
-  const masks = new Masks(pool)
+export function createNotificationStore(pool: pg.Pool, keeping?: Keeping): NotificationStore {
+  const masks = new Masks(pool, keeping)
   return { keep: notice => masks.run(notice.app, mask => keep(pool, notice, mask)) }
 }
 

@@ -5,6 +5,9 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether a value is a number that no double holds. Not yet in TypeScript's library. */
+export const { isRawJSON } = JSON as typeof JSON & { readonly isRawJSON: (value: unknown) => boolean }
+
 /** Present and not null: the provider uses both to leave a field out. */
 export function isSaid<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null

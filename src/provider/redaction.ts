@@ -1,3 +1,5 @@
+import { isRawJSON } from './fits.ts'
+
 /** Where secrets are looked for: under names like theirs, or in the addresses that texts hold as well. */
 type Hiding = 'by name' | 'in addresses too'
 
@@ -31,9 +33,6 @@ export function redactBytes(bytes: Uint8Array, where: Hiding = 'by name'): Uint8
 export function maskSecrets(value: unknown, where: Hiding = 'by name'): unknown {
   return holdsSecret(value, where) ? masked(value, where) : value
 }
-
-/** Not yet in TypeScript's library. */
-const { isRawJSON } = JSON as typeof JSON & { readonly isRawJSON: (value: unknown) => boolean }
 
 function holdsSecret(value: unknown, where: Hiding): boolean {
   if (typeof value === 'string') return where !== 'by name' && value.includes('//')

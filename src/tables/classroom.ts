@@ -240,7 +240,7 @@ const handWave = table(
       is_listed: optional.boolean(
         'Whether the event lists the user among all whose hands are up after it; null where it lists none, or cannot tell',
       ),
-      payload: optional.json('What the event says of the hand besides'),
+      payload: telling('person', optional.json('What the event says of the hand besides')),
     },
   },
 )

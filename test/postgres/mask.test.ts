@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Keeping, Mask, markOf } from '../../src/postgres/mask.ts'
+import { Mask, markOf } from '../../src/postgres/mask.ts'
+import type { Keeping } from '../../src/postgres/unkept.ts'
 import { streams } from '../../src/streams/index.ts'
 import { attendance, classroomTables, roomEvent } from '../../src/tables/classroom.ts'
 import { tables } from '../../src/tables/index.ts'
@@ -17,6 +18,9 @@ function maskOf(
   const marks = new Set(who.map(([kind, id]) => markOf(key, 'school', kind, id)))
   return new Mask('school', { ...all, ...keeping }, { key, marks })
 }
+
+/** A number that no double holds. */
+const large = (JSON as unknown as { readonly rawJSON: (text: string) => Json }).rawJSON('1e400')
 
 const pseudonym = expect.stringMatching(/^forgotten-[0-9a-f]{16}$/)
 const inClass = (mask: Mask, value: Json) => mask.json(value, true, false)
@@ -57,6 +61,13 @@ describe('a person is masked', () => {
     })
   })
 
+  it('with a text of JSON that tells of them, whose names nobody finds', () => {
+    const told = JSON.stringify({ user: 'ann', called: 'Annie' })
+    const other = JSON.stringify({ user: 'bob', called: 'Bobby' })
+    expect(inClass(mask, { deep: told, other })).toEqual({ deep: '', other })
+    expect(mask.json({ deep: other }, true, true)).toEqual({ deep: '' })
+  })
+
   it('of calls by another ID than of classrooms', () => {
     expect(inClass(mask, { userUuid: '1204', streamUuid: '1204' })).toEqual({
       userUuid: '1204',
@@ -67,6 +78,7 @@ describe('a person is masked', () => {
       value: 1204,
     })
     expect(mask.json({ uid: 1204 }, false, false)).not.toEqual({ uid: 1204 })
+    expect(mask.json({ value: large }, false, false)).toEqual({ value: large })
   })
 
   it('never where a text says what something is', () => {
@@ -126,6 +138,25 @@ describe('what is not kept', () => {
     expect(JSON.stringify(mask.page({ rows: {}, rejects, series: 'r' }, classroomTables))).not.toContain(
       'secret',
     )
+  })
+
+  it('of names, and nothing else of what has the shape that it should have', () => {
+    const mask = maskOf({ names: 'off' })
+    const told = {
+      ...{ onlineUsers: [{ userUuid: 'ann', role: 'student', level: large }], users: '12' },
+      ...{ userUuids: ['ann'], resourceName: '[1] plan.pdf', cause: '"ended"', items: [{ name: 'A' }, 'B'] },
+      ...{ cmd: 3, data: { fromUser: { userUuid: 'ann' }, message: '{"a":1}' }, operator: null },
+    }
+    expect(inClass(mask, told)).toEqual(told)
+  })
+
+  it('of chats: all else stays', () => {
+    const mask = maskOf({ chat: 'off' })
+    const fromUser = { userUuid: 'ann', userName: 'Ann', role: 2 }
+    const told = { roomUuid: 'r', cmd: 3, sequence: 7, version: 1, data: { fromUser, message: '', type: 1 } }
+    expect(inClass(mask, told)).toEqual(told)
+    const came = { cmd: 20, data: { onlineUsers: [fromUser, 'Bob'] } }
+    expect(inClass(mask, came)).toEqual(came)
   })
 
   it.each(['{"message":"half of', 'not JSON at all'])('of bytes that nobody can read: %s', text => {

@@ -16,15 +16,23 @@ export const settings: ReadingSettings = { submitter: 'operator', sequenceScope:
 export const minute = (minutes: number) => Date.parse(start) + minutes * 60_000
 
 type Answer = Partial<Page> & { readonly items: readonly object[] }
-type Name = 'app-events' | 'room-events' | 'popup-quiz' | 'poll'
+/** Streams whose pages follow a cursor. */
+export type ReadStream =
+  | 'app-events'
+  | 'room-events'
+  | 'popup-quiz'
+  | 'poll'
+  | 'recordings'
+  | 'resources'
+  | 'cloud-players'
 
 /** A store, the streams that fill it, and a session that replays it. */
 export interface ReplayHarness {
   readonly db: TestStore
   readonly replay: Replay
   /** Reads an answer as the daemon would, from the beginning of the log unless told, and commits it. */
-  readonly read: (stream: Name, room: string, answer: Answer) => Promise<CommitResult>
-  readonly page: (stream: Name, room: string, answer: Answer) => Promise<PageCommit>
+  readonly read: (stream: ReadStream, room: string, answer: Answer) => Promise<CommitResult>
+  readonly page: (stream: ReadStream, room: string, answer: Answer) => Promise<PageCommit>
   readonly compare: (used?: readonly Stream[]) => ReturnType<typeof replayRooms>
   readonly write: (used?: readonly Stream[]) => ReturnType<typeof replayRooms>
   /** Every row of the derived tables and of the rooms, as text. */
@@ -62,8 +70,8 @@ export async function openReplayHarness(overrides: Partial<StoreSettings> = {}):
         rebuild: rebuildWith(used, settings, () => {}),
       })
 
-  async function page(stream: Name, room: string, answer: Answer): Promise<PageCommit> {
-    const series = stream === 'app-events' ? '' : room
+  async function page(stream: ReadStream, room: string, answer: Answer): Promise<PageCommit> {
+    const series = stream === 'app-events' || stream === 'cloud-players' ? '' : room
     if (series !== '') await db.store.discoverRooms(me, app, [series])
     const progress = (await db.store.progress(app, stream, series))!
     const answeredAt = answer.answeredAt ?? minute(0)
