@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ItemCommit, OpenItem } from '../../src/engine/ports.ts'
+import { callMetrics } from '../../src/streams/call-metrics.ts'
 import { at, call, commitNext, iso, itemPage, openItems, samples, work } from './analytics.ts'
 import { app, me, openStore, rowSet, type TestStore } from './harness.ts'
 
@@ -117,6 +118,24 @@ describe('the summary of a call', () => {
         'truncate ingest.work_item, analytics.session_series, analytics.call_session, analytics.call_summary',
       )
     }
+  })
+
+  it('is whole where some of its values were not measured', async () => {
+    const kvs = [
+      [at(0), null],
+      [at(2), 30],
+    ]
+    for (const [index, item] of (await begin()).entries()) {
+      const items = [{ sid: `s${index + 1}`, data: [{ mid: audioFreeze, peer_uid: 0, kvs }] }]
+      const page = { number: 1, item, asked: { appid: app }, items, now: at(900) }
+      const { rows, rejects } = callMetrics.toRows(page, null)
+      await db.store.commitItem(itemPage(item, { rows, rejects }))
+    }
+    expect(await summary()).toMatchObject({ samples: 2, avg: 30, partial: false })
+    expect(
+      await db.value(`select bool_and(state = 'done') from ingest.work_item where stream = 'call-metrics'`),
+    ).toBe(true)
+    expect(await db.value('select count(*)::int from ingest.dead_letter')).toBe(0)
   })
 
   it('is partial where something was given up, and written again when that comes after all', async () => {

@@ -65,9 +65,11 @@ const goodPair = fc
       .map(pair => ({ pair, at, value })),
   )
 
-/** A pair that says nothing that can be stored. */
+/** A pair that says nothing that can be stored: a value that was not measured, or what cannot be read. */
 const otherPair = fc.oneof(
-  second.map(at => ({ pair: [at, null], kind: 'bad' as const })),
+  second
+    .chain(at => fc.constantFrom<unknown>([at, null], { ts: at, value: null }, { [String(at)]: null }))
+    .map(pair => ({ pair, kind: 'missing' as const })),
   fc
     .constantFrom<unknown>(
       null,
@@ -75,6 +77,8 @@ const otherPair = fc.oneof(
       'x',
       [],
       [newYear],
+      [null, null],
+      [newYear + 0.5, null],
       {},
       { ts: newYear },
       { value: 1 },

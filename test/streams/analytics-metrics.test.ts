@@ -27,7 +27,10 @@ describe('the metrics of sessions', () => {
 
   it('are found in the answer', () => {
     expect(callMetrics.read({ code: 0, message: null, metrics: [1] })).toEqual({ items: [1] })
-    expect(() => callMetrics.read({ code: 0, metrics: {} })).toThrow()
+    expect(callMetrics.read({ code: 0, metrics: [] })).toEqual({ items: [] })
+    for (const metrics of [{}, null, undefined]) {
+      expect(() => callMetrics.read({ code: 0, metrics })).toThrow()
+    }
   })
 
   it('that cannot be read are set aside as an entry that can be read again by itself', () => {

@@ -112,16 +112,16 @@ describe('metrics', () => {
     expect(measured({ data: [odd] })).toEqual(measured({ data: [series] }))
   })
 
-  it.each<[string, object]>([
-    ['a session', { data: null }],
-    ['a metric', { data: [{ ...series, kvs: null }] }],
-  ])('of %s whose list is null are none', (_, entry) => {
-    const { rows, rejects } = measured(entry)
-    expect([rows['analytics.session_series'], rejects]).toEqual([[], []])
+  it('that were not measured are none, beside those that were', () => {
+    const { rows, rejects } = measured({ data: [{ ...series, kvs: [[newYear + 68, null], ...series.kvs] }] })
+    expect(rows).toEqual(measured({ data: [series] }).rows)
+    expect(rejects).toEqual([])
   })
 
   it.each<[string, object]>([
     ['a session without a list', {}],
+    ['a session whose list is null', { data: null }],
+    ['a metric whose list is null', { data: [{ ...series, kvs: null }] }],
     ['a list that is an object', { data: { 0: series } }],
     ['values that are an object', { data: [{ ...series, kvs: { [newYear + 70]: 5 } }] }],
     ['values without a list', { data: [{ mid: 20_001 }] }],

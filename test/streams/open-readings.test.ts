@@ -120,6 +120,17 @@ describe('a value of a metric', () => {
     expect({ at, value, bad }).toEqual({ at: [1_767_225_700], value: [0.5], bad: [] })
   })
 
+  it.each([[[1_767_225_700, null]], [{ ts: 1_767_225_700, value: null }], [{ '1767225700': null }]])(
+    'is none where it is null, and nothing to be asked for again: %j',
+    pair => {
+      expect(readPairs([pair, [1_767_225_702, 1]])).toMatchObject({
+        at: [1_767_225_702],
+        value: [1],
+        bad: [],
+      })
+    },
+  )
+
   it('is not guessed where an object says nothing that is a second', () => {
     expect(readPairs([{ '7': 0.5 }, { loss: 0.5 }]).bad).toHaveLength(2)
   })

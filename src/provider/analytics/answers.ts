@@ -61,11 +61,8 @@ export function countsMore(items: readonly unknown[], said: Counts): boolean {
   return items.length > 0 && typeof total === 'number' && total > before(said) + items.length
 }
 
-/** A list that nothing counts: null says that it is empty, without it the answer is another one. */
-export const uncounted = list.nullable().transform(items => items ?? [])
-
-/** Answer of the insights and of the real-time endpoints. */
-export const SeriesAnswer = Envelope.extend({ data: uncounted })
+/** Answer of the insights and of the real-time endpoints. null says that it is empty, without it the answer is another one. */
+export const SeriesAnswer = Envelope.extend({ data: list.nullable().transform(items => items ?? []) })
 
 /** Body code of a request that went beyond a limit of the plan. */
 export const limitCode = 300

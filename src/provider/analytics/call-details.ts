@@ -3,7 +3,7 @@ import { open } from '../classroom/fields.ts'
 import { orNumber, second } from '../fits.ts'
 import { allows, days, hours, type LimitsByPlan, perDay, perSecond, seconds } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { Envelope, list, listOfPage, notEmpty, ofAnalytics, uncounted } from './answers.ts'
+import { Envelope, list, listOfPage, notEmpty, ofAnalytics } from './answers.ts'
 import { appid, callRange, listOf, maxima, paging } from './parameters.ts'
 
 /** The document's table of limits of the two endpoints; whether they share a counter is not said, so they do. */
@@ -101,17 +101,18 @@ export const callSessions = {
 /** Item of `metrics`. Pairs of `kvs` are arrays of Unix seconds and a value; objects are read too. */
 export const MetricsItem = z.looseObject({
   sid: orNumber(z.string().min(1)),
-  data: uncounted,
+  data: list,
 })
 
 export const MetricSeries = z.looseObject({
   mid: z.int(),
   /** The remote user; 0 means that the values are of the local user. */
   peer_uid: user.nullish(),
-  kvs: uncounted,
+  kvs: list,
 })
 
-export const CallMetricsAnswer = Envelope.extend({ metrics: uncounted })
+/** Nothing counts what it lists: null in its place may stand for anything. */
+export const CallMetricsAnswer = Envelope.extend({ metrics: list })
 
 export const callMetrics = {
   ...ofAnalytics,

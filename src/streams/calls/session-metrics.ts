@@ -161,9 +161,8 @@ interface Parts {
 /**
  * Reads the pairs of `kvs`: [Unix seconds, value], objects of the two, or {"Unix seconds": value}; what else stands in
  * one is kept beside it.
- * A pair whose value is no finite number is bad, also where it is null: a metric has no fixed number of values, so a
- * value that is not there yet cannot be told from one that never was.
- * So is one of a second after `latest`.
+ * A value that is null was not measured: nothing is stored of its second, and nothing is to be asked for again. A pair whose
+ * value is something else than a finite number is bad, and so is one of a second after `latest`.
  */
 export function readPairs(kvs: readonly unknown[], latest = lastSecond): Pairs {
   const at: number[] = []
@@ -181,7 +180,9 @@ export function readPairs(kvs: readonly unknown[], latest = lastSecond): Pairs {
     const parts = partsOf(pair)
     const second = readNumber(parts?.time)
     const number = readNumber(parts?.value)
-    if (parts && second !== undefined && number !== undefined && isTime(second, latest)) {
+    const isTimed = second !== undefined && isTime(second, latest)
+    if (isTimed && parts?.value === null) continue
+    if (parts && isTimed && number !== undefined) {
       if (parts.extra !== null) extra.set(at.length, redact(parts.extra))
       at.push(second)
       value.push(number)
@@ -233,6 +234,6 @@ function nameOf(pair: object, names: readonly [string, ...(readonly string[])]):
 
 function reasonOf(parts: Parts | undefined, second: number | undefined, latest: number): RejectReason {
   if (!parts) return 'not_an_object'
-  if (parts.time === undefined || parts.value === undefined || parts.value === null) return 'missing_key'
+  if (parts.time === undefined || parts.value === undefined) return 'missing_key'
   return second !== undefined && !isTime(second, latest) ? 'out_of_range' : 'wrong_type'
 }
