@@ -48,7 +48,7 @@ export async function sql(query: string | undefined, options: SqlOptions): Promi
     pool = connect({ ...connection, role: taken })
     const session = new Console(pool, { isReadOnly: !options.write })
     try {
-      const printer = new Printer(session, options)
+      const printer = new Printer(session, options, { asked: taken, writing: role })
       if (texts.length === 0) await converse(printer, input, options, taken)
       for (const text of texts) await runText(printer, session, text, options)
     } finally {
@@ -97,6 +97,12 @@ async function databaseOf({ config: path, demo, dataDir, url }: SqlOptions): Pro
 /** Statements of which one begins or ends a transaction are in those, and in none of ours. */
 const ofTransactions = /^(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare)\b/i
 
+/** As whom statements are asked, and as whom they would be with --write; empty is the login itself. */
+interface Roles {
+  readonly asked: string
+  readonly writing: string
+}
+
 /** One text is one transaction, as psql has it, so that what is refused leaves nothing half done. */
 async function runText(
   printer: Printer,
@@ -123,14 +129,16 @@ function describedBy(text: string): string | undefined {
 class Printer {
   readonly #session: Console
   readonly #options: SqlOptions
+  readonly #roles: Roles
   /** Whether a statement is one of several, and is named by its place. */
   #isNumbered = false
   #place = 0
   #hasPrinted = false
 
-  constructor(session: Console, options: SqlOptions) {
+  constructor(session: Console, options: SqlOptions, roles: Roles) {
     this.#session = session
     this.#options = options
+    this.#roles = roles
   }
 
   begin(isNumbered: boolean): void {
@@ -155,15 +163,17 @@ class Printer {
       const { message, position } = error
       const place = this.#isNumbered ? `statement ${this.#place}, line ${lineOf(statement, position)}: ` : ''
       const caret = position === undefined ? '' : `\n${pointTo(statement, position)}`
-      throw new CommandError(`${place}${hinted(message, write)}${caret}`, 1, { cause: error })
+      throw new CommandError(`${place}${write ? message : hinted(message, this.#roles)}${caret}`, 1, { cause: error })
     }
   }
 }
 
-function hinted(message: string, write = false): string {
-  return !write && /read-only transaction|permission denied/.test(message)
-    ? `${message} (--write lets it write)`
-    : message
+/** What --write would change is told, and not whether that is enough: whose rights these are knows Postgres alone. */
+function hinted(message: string, { asked, writing }: Roles): string {
+  const writer = writing || 'the login itself'
+  if (/read-only transaction/.test(message)) return `${message} (--write allows what ${writer} may)`
+  if (asked === writing || !/permission denied/.test(message)) return message
+  return `${message} (asked as ${asked}; with --write it is ${writer})`
 }
 
 function linesOf({ command, count, columns, rows }: Answered): readonly string[] {
