@@ -163,7 +163,9 @@ class Printer {
       const { message, position } = error
       const place = this.#isNumbered ? `statement ${this.#place}, line ${lineOf(statement, position)}: ` : ''
       const caret = position === undefined ? '' : `\n${pointTo(statement, position)}`
-      throw new CommandError(`${place}${write ? message : hinted(message, this.#roles)}${caret}`, 1, { cause: error })
+      throw new CommandError(`${place}${write ? message : hinted(message, this.#roles)}${caret}`, 1, {
+        cause: error,
+      })
     }
   }
 }
