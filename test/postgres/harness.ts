@@ -124,6 +124,12 @@ export async function session(url: string): Promise<pg.Client> {
   return client
 }
 
+/** Until somebody waits for what the session holds. */
+export async function waitingFor(holder: pg.Client): Promise<void> {
+  const held = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))'
+  while ((await holder.query(held)).rowCount === 0);
+}
+
 export const time = (minutes: number) => new Date(Date.parse(start) + minutes * 60_000).toISOString()
 
 interface EventOptions {

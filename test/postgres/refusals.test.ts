@@ -14,6 +14,7 @@ import {
   rowSet,
   session,
   type TestStore,
+  waitingFor,
 } from './harness.ts'
 
 const room = 'r'
@@ -118,10 +119,3 @@ describe('a database that is not there', () => {
     expect(JSON.stringify({ ...storeError(refusal) }) + storeError(refusal).stack).not.toContain('secret')
   })
 })
-
-async function waitingFor(blocker: { query(text: string): Promise<{ rows: unknown[] }> }): Promise<void> {
-  for (;;) {
-    const { rows } = await blocker.query('select 1 from pg_locks where not granted')
-    if (rows.length > 0) return
-  }
-}

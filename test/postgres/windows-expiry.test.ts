@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { at, commitNext, iso, span, windowPage } from './analytics.ts'
 import { callWindowsOf } from './call-windows.ts'
-import { app, me, openStore, session, type TestStore } from './harness.ts'
+import { app, me, openStore, session, type TestStore, waitingFor } from './harness.ts'
 
 const db: TestStore = await openStore()
 afterAll(() => db.close())
@@ -128,8 +128,7 @@ describe('what expires', () => {
       [iso(0), iso(20)],
     )
     const expiring = db.store.expireWindows(me, app, 'calls', 'waited', at(30))
-    while ((await db.value('select count(*)::int from pg_locks where not granted')) === 0)
-      await Promise.resolve()
+    await waitingFor(other)
     await other.query('commit')
     expect(await expiring).toEqual({ lost: 1, absent: 0 })
     expect(await gaps('waited')).toEqual([{ from: 20, to: 30, reason: 'expired', state: 'lost' }])
