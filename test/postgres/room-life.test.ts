@@ -213,6 +213,7 @@ describe('a class whose visits have ended', () => {
 })
 
 describe('holes of a log', () => {
+  const hole = (from: number, to: number, state: 'open' | 'absent') => ({ from, to, state })
   const gaps = (room: string) =>
     db.rows(
       'select sequence_from::int as a, sequence_to::int as b, state from ingest.gap where series = $1 order by 1',
@@ -221,7 +222,6 @@ describe('holes of a log', () => {
 
   it('are open until the log fills them or has shown them often enough', async () => {
     const room = await freshRoom(db)
-    const hole = (from: number, to: number, state: 'open' | 'absent') => ({ from, to, state })
     await db.store.commit(logPage(room, 0, { holes: [hole(3, 4, 'open'), hole(7, 7, 'open')] }))
     expect(await gaps(room)).toEqual([
       { a: 3, b: 4, state: 'open' },
@@ -229,7 +229,15 @@ describe('holes of a log', () => {
     ])
     await db.store.commit(logPage(room, 1, { caughtUp: false }))
     expect((await gaps(room)).map(({ state }) => state)).toEqual(['open', 'open'])
-    await db.store.commit(logPage(room, 2, { holes: [hole(7, 7, 'absent')] }))
+    const told = eventRows([event(room, 3), event(room, 4)])
+    await db.store.commit(logPage(room, 2, { rows: told, holes: [hole(7, 7, 'absent')] }))
+    expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
+  })
+
+  it('were none where the log turns out not to be numbered densely', async () => {
+    const room = await freshRoom(db)
+    await db.store.commit(logPage(room, 0, { holes: [hole(3, 4, 'open'), hole(7, 7, 'open')] }))
+    await db.store.commit(logPage(room, 1, { rows: eventRows([event(room, 4)]), holes: [] }))
     expect((await gaps(room)).map(({ state }) => state)).toEqual(['repaired', 'absent'])
   })
 

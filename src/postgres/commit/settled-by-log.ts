@@ -98,18 +98,22 @@ export const holes = `
       set state = excluded.state, updated_at = ingest.clock() where g.state <> excluded.state
     returning 1
   ), closed as (
-    update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
-    where g.app_id = :app and g.stream = :stream and g.series = :series
-      and (g.incarnation = :incarnation::int and :complete::boolean
-           or g.incarnation is null and (:complete::boolean or exists (select from confirmed)) and not exists (
-             select from unconfirmed u where u.sequence between g.sequence_from and g.sequence_to))
-      and g.unit = 'sequence' and g.state in ('open', 'lost', 'absent') and exists (select from moved)
-      and not exists (select from hole h where h.sequence_from <= g.sequence_to and g.sequence_from <= h.sequence_to)
-      and (g.state <> 'absent'
-           or exists (select from event e where e.sequence between g.sequence_from and g.sequence_to)
-           or exists (
-             select from classroom.room_event e where e.app_id = :app and e.room_uuid = :series
-               and e.incarnation = g.incarnation and e.sequence between g.sequence_from and g.sequence_to))
+    update ingest.gap g set state = case when t.told then 'repaired' else 'absent' end, updated_at = ingest.clock()
+    from (
+      select o.id, o.incarnation is null
+          or exists (select from event e where e.sequence between o.sequence_from and o.sequence_to)
+          or exists (
+            select from classroom.room_event e where e.app_id = :app and e.room_uuid = :series
+              and e.incarnation = o.incarnation and e.sequence between o.sequence_from and o.sequence_to) as told
+      from ingest.gap o
+      where o.app_id = :app and o.stream = :stream and o.series = :series
+        and (o.incarnation = :incarnation::int and :complete::boolean
+             or o.incarnation is null and (:complete::boolean or exists (select from confirmed)) and not exists (
+               select from unconfirmed u where u.sequence between o.sequence_from and o.sequence_to))
+        and o.unit = 'sequence' and o.state in ('open', 'lost', 'absent') and exists (select from moved)
+        and not exists (select from hole h where h.sequence_from <= o.sequence_to and o.sequence_from <= h.sequence_to)
+    ) t
+    where g.id = t.id and (g.state <> 'absent' or t.told)
     returning 1
   ), fitted as (
     update ingest.gap g set sequence_from = w.first, sequence_to = w.last, updated_at = ingest.clock()

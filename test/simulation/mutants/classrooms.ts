@@ -89,8 +89,8 @@ export const classrooms: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/postgres/commit/settled-by-log.ts',
-    find: "and g.unit = 'sequence' and g.state in ('open', 'lost', 'absent') and exists (select from moved)",
-    put: "and g.unit = 'sequence' and g.state in ('open', 'lost') and exists (select from moved)",
+    find: "and o.unit = 'sequence' and o.state in ('open', 'lost', 'absent') and exists (select from moved)",
+    put: "and o.unit = 'sequence' and o.state in ('open', 'lost') and exists (select from moved)",
   },
   {
     name: 'natural-holes-left-alone',

@@ -167,8 +167,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'src/postgres/commit/settled-by-log.ts',
-    find: `and (g.incarnation = :incarnation::int and :complete::boolean`,
-    put: `and (g.incarnation = :incarnation::int`,
+    find: `and (o.incarnation = :incarnation::int and :complete::boolean`,
+    put: `and (o.incarnation = :incarnation::int`,
   },
   {
     name: 'recording-forgotten-between-pages',
