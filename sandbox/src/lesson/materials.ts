@@ -83,7 +83,7 @@ function clear(room: Classroom, kept: readonly Resource[], now: number): void {
   const { draw, teacher } = room
   remove(room, kept, teacher, now)
   const { taskUuid, taskToken: _, taskProgress: __, ...file } = draw.pick(kept)
-  room.later(now + draw.between(50_000, 90_000), then => {
+  room.later(now + draw.between(90_000, 240_000), then => {
     const again = { ...file, updateTime: then }
     if (taskUuid === undefined) put(room, again, teacher, then)
     else convert(room, again, { operator: teacher, later: (time, act) => room.later(time, act) }, then)
