@@ -58,7 +58,10 @@ async function judge(examination: Examination, found: Findings, { app, stream, r
   }
 }
 
-/** Of each quarter of an hour of the run, of each hour of it and its day before, and of each day that was in reach. */
+/**
+ * Of each quarter of an hour of the run, of each hour of it and its day before, and of each day that was in reach; and, where
+ * values change late, of each hour of the days that have just ceased to.
+ */
 function ask(
   { rows, start, end }: Examination,
   app: string,
@@ -73,9 +76,11 @@ function ask(
   const earliest = Math.max(first - day, Math.ceil((first - reach) / hour) * hour)
   const series = (from: number, to: number, step: number) =>
     `select s::float8 as "from", (s + ${step})::float8 as "to" from generate_series(${from}, ${to - step}, ${step}) s`
+  const settled = Math.floor((start / 1_000 - latenessOf(stream)) / day) * day
+  const settling = latenessOf(stream) > 0 ? ([settled - day, settled + 2 * day] as const) : ([0, 0] as const)
   return rows<Judged>(
     `select r.from, r.to, ingest.is_complete('${stream}', '${app}', to_timestamp(r.from), to_timestamp(r.to)) as complete
-     from (${series(begin, until, quarter)} union ${series(earliest, last, hour)} union ${series(Math.ceil((first - reach) / day) * day, last, day)}) r`,
+     from (${series(begin, until, quarter)} union ${series(earliest, last, hour)} union ${series(...settling, hour)} union ${series(Math.ceil((first - reach) / day) * day, last, day)}) r`,
   )
 }
 
@@ -105,18 +110,24 @@ function stateOf(
   const { series } = book
   const truth = sandbox.analytics(series.app)
   const { step, stream } = series
-  const lateness = stream === 'usage-insight' || stream === 'quality-insight' ? insightLateness[stream] : 0
+  const lateness = latenessOf(stream)
   let isFinal = !isInterrupted
   for (let at = Math.floor(from / step) * step; at < to; at += step) {
     const value = values.get(`${series.key} ${at}`)
     if (value === undefined || value !== trueValue(truth, series, at)) return 'not whole'
-    // What cannot change any more is final as soon as it is served.
-    const settled = lateness > 0 ? at + step + lateness + margins.unknownClock : 0
-    isFinal &&= entryAt(book, at).served.some(({ time }) => {
-      return time / 1_000 > settled && time < end - margins.unknownClock * 1_000
-    })
+    const { served } = entryAt(book, at)
+    // What cannot change any more is final as soon as it is served; what can is not, though it may be right by chance.
+    const settled = lateness > 0 ? at + step + lateness : 0
+    if (!served.some(({ time }) => time / 1_000 > settled)) return 'not whole'
+    const surely = settled > 0 ? settled + series.allowance.dataDelay + margins.unknownClock : 0
+    isFinal &&= served.some(({ time }) => time / 1_000 > surely && time < end - margins.unknownClock * 1_000)
   }
   return isFinal ? 'final' : 'whole'
+}
+
+/** For how long after its time a value may change, seconds. */
+function latenessOf(stream: string): number {
+  return stream === 'usage-insight' || stream === 'quality-insight' ? insightLateness[stream] : 0
 }
 
 /** By series and time. */

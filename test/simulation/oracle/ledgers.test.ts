@@ -153,6 +153,13 @@ const planted: readonly Planted[] = [
     /^complete: demo usage-insight.* is said to be complete/,
   ],
   [
+    'insights covered too early that are right by chance',
+    `update ingest.progress p set covered = p.covered + (
+       select tstzmultirange(tstzrange(min(at) + interval '2 h', min(at) + interval '8 h'))
+       from analytics.usage_insight where at > lower(p.covered) + interval '5 d') where stream like 'usage%'`,
+    /^complete: demo usage-insight.* is said to be complete/,
+  ],
+  [
     'calls covered that nobody searched',
     `delete from analytics.call where call_id = ${aCall('call_id')}`,
     /^complete: demo calls.* is said to be complete/,
