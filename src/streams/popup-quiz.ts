@@ -20,6 +20,7 @@ import {
 } from './widgets/widget-stream.ts'
 
 type Quiz = Change<QuizChange>
+type Told = Pick<Quiz, 'raw' | 'state' | 'value'>
 
 /**
  * The pop-up quizzes of a room (operation 17): each is started, answered and ended; between, summaries tell
@@ -32,7 +33,7 @@ export const popupQuiz = widgetStream(
     operation,
     writes: [quiz, quizSubmission],
   },
-  { widget: 'popupQuiz', schema: QuizChange, read },
+  { widget: 'popupQuiz', schema: QuizChange, timeOf, read },
 )
 
 const fields = Object.keys(QuizChange.shape)
@@ -61,7 +62,14 @@ function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
   return { rows, rejects, question }
 }
 
-function isSubmission({ raw }: Quiz): boolean {
+/** A start stays in the later summaries of its quiz, whose time it is not. */
+function timeOf(change: Told): number | null | undefined {
+  const { lastCommitTime, receiveQuestionTime } = change.value
+  if (isSubmission(change)) return lastCommitTime
+  return starts(change) ? receiveQuestionTime : undefined
+}
+
+function isSubmission({ raw }: Told): boolean {
   return isSaid(raw.selectedItems) || isSaid(raw.lastCommitTime)
 }
 
@@ -70,7 +78,7 @@ function isSummary({ raw }: Quiz): boolean {
 }
 
 /** The first summary of a quiz names it and says that it runs; the others may leave the name out. */
-function starts(change: Quiz): boolean {
+function starts(change: Told): boolean {
   const { value, state, raw } = change
   if (!value.popupQuizId || isSubmission(change)) return false
   if (isSaid(value.answerState)) return value.answerState === questionStates.inProgress
