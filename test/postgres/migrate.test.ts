@@ -37,6 +37,7 @@ const names = [
   '0021-comments',
   '0022-days-and-what-is-unread',
   '0023-rooms-that-are-gone',
+  '0024-stays-within-an-event',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -149,6 +149,84 @@ export const stays: Edge = {
   ],
 }
 
+const told = (time: number | string | null) => (time === null ? '{}' : JSON.stringify({ updateTime: time }))
+
+/** What one event says of somebody: that they came, and that they left, with the times of both. */
+function bothAt(sequence: number, who: string, came: number | string | null, left: number | string | null) {
+  return [
+    `(${sequence}, '${who}', 'enter', '${told(came)}')`,
+    `(${sequence}, '${who}', 'leave', '${told(left)}')`,
+  ]
+}
+
+export const comingAndGoing: Edge = {
+  about: 'people who come and leave in one event',
+  rows: `
+    insert into classroom.room (app_id, room_uuid, incarnation, state, started_at, ended_at, valid_from, last_event_at) values
+      ('both', 'hall', 1, 2, '2026-01-05 10:00', '2026-01-05 11:00', '2026-01-05 09:55', '2026-01-05 11:00');
+    insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, role, action, at, extra)
+    select 'both', 'hall', 1, a.n, row_number() over (), a.who, '2', a.action, '2026-01-05 10:00'::timestamptz + a.n * interval '10 minutes', a.extra::jsonb
+    from (values ${[
+      `(0, 'inside', 'enter', null), (0, 'lost', 'enter', null), (0, 'twice', 'enter', null)`,
+      `(3, 'twice', 'leave', null), (5, 'later', 'enter', null)`,
+      // Told by their times, whatever was before.
+      ...[
+        ...bothAt(1, 'lost', 1_000, 2_000),
+        ...bothAt(1, 'back', 2_000, 1_000),
+        ...bothAt(1, 'text', '9', '10'),
+      ],
+      // Told by what was before: without both times, or with one time for both.
+      ...[...bothAt(1, 'inside', null, 7), ...bothAt(1, 'outside', 7, 7), ...bothAt(1, 'twice', 0, 0)],
+      ...[...bothAt(2, 'twice', null, null), ...bothAt(2, 'later', null, null)],
+    ].join(', ')}) a(n, who, action, extra)`,
+  cases: [
+    {
+      name: 'left and came back where they were there or their times say so, else came and left',
+      query: `select user_uuid, to_char(entered_at, 'HH24:MI'), to_char(left_at, 'HH24:MI') from classroom.attendance_interval
+              where app_id = 'both' order by 1, 2, 3`,
+      expected: [
+        ['back', '10:10', null],
+        ['inside', '10:00', '10:10'],
+        ['inside', '10:10', null],
+        ['later', '10:20', '10:20'],
+        ['later', '10:50', null],
+        ['lost', '10:00', '10:10'],
+        ['outside', '10:10', '10:10'],
+        ['text', '10:10', '10:10'],
+        ['twice', '10:00', '10:10'],
+        ['twice', '10:10', '10:20'],
+        ['twice', '10:20', '10:30'],
+      ],
+    },
+    {
+      name: 'are counted while they are there',
+      query: `select distinct on (at) to_char(at, 'HH24:MI'), people from classroom.head_count where app_id = 'both' order by at`,
+      expected: [
+        ['10:00', 3],
+        ['10:10', 3],
+        ['10:20', 3],
+        ['10:30', 2],
+        ['10:50', 3],
+        ['11:00', 0],
+      ],
+    },
+  ],
+  mutants: [
+    {
+      ...{ view: 'classroom.attendance_interval', mistake: 'their times say nothing' },
+      ...{ from: 'b.went < b.entered', to: 'NULL::boolean' },
+    },
+    {
+      ...{ view: 'classroom.attendance_interval', mistake: 'who was there before says nothing' },
+      ...{ from: `'enter'::text), false)`, to: `'nothing'::text), false)` },
+    },
+    {
+      ...{ view: 'classroom.attendance_interval', mistake: 'an event that says both decides about the next' },
+      ...{ from: '(q.action <> p.action)', to: 'false' },
+    },
+  ],
+}
+
 const roleNames = ['1', ' Teacher ', 'HOST', '3', 'Assistant', '2', 'Student', 'observer', '0', '']
 
 export const roles: Edge = {

@@ -30,7 +30,7 @@ const users = z.array(z.unknown()).nullish()
 const AttendanceLists = Attendance.extend({ onlineUsers: users, offlineUsers: users })
 const attendanceColumns = new Set(['userUuid', 'userName', 'role', 'streamUuid'])
 
-/** cmd 20. Its own time is that of the user who changed last. Those who entered are counted first. */
+/** cmd 20. Its own time is that of the user who changed last. Those who entered are counted first; of one who left too, classroom.attendance_interval finds what was first. */
 export const attendance = readerOf(AttendanceLists, (value, raw) => {
   const onlineUsers = value.onlineUsers ?? []
   const entered = judgeEach(Person, onlineUsers, 'data.onlineUsers')

@@ -43,3 +43,33 @@ it('one that is left out, and one that never was, are told', async () => {
     `lost: classroom.attendance_interval: ${first}`,
   ])
 })
+
+it('who is told to have come and gone at once did so by the times of the two, or left and came back if there before', async () => {
+  const event = (sequence: number, action: string, updateTime?: number) => ({
+    ...{
+      ...room,
+      user_uuid: 'ada',
+      user_name: 'Ada',
+      role: '2',
+      action,
+      extra: updateTime ? { updateTime } : null,
+    },
+    ...{ at: sequence * 10_000, sequence: `${sequence}`, ordinal: action === 'enter' ? 0 : 1 },
+  })
+  const stored = new Map([
+    ...[table('room', [standing]), table('stage_change', []), table('hand_wave', [])],
+    table('attendance', [
+      ...[event(1, 'enter'), event(2, 'enter'), event(2, 'leave')],
+      ...[event(3, 'enter', 5), event(3, 'leave', 6), event(4, 'enter', 8), event(4, 'leave', 7)],
+    ]),
+  ])
+  const said: string[] = []
+  const found = await examineStays({ rows: () => Promise.resolve(said) as never }, stored)
+  const stay = (from: number, to: number | '-', lasted: number) =>
+    `lost: classroom.attendance_interval: alpha algebra 1 ada ${from} ${to} ${lasted} Ada 2`
+  expect(found.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+    stay(10_000, 20_000, 10_000),
+    stay(20_000, 30_000, 10_000),
+    stay(40_000, '-', 50_000),
+  ])
+})

@@ -1,3 +1,4 @@
+import { fieldsOf } from './event-rows.ts'
 import type { Examination, Finding } from './examination.ts'
 import type { Row, StoredSchema } from './rows.ts'
 
@@ -10,6 +11,8 @@ interface Step {
   readonly isOn: boolean
   /** What else the view says of whoever came. */
   readonly beside: string
+  /** The provider's time of this alone. */
+  readonly own?: number | undefined
 }
 
 interface View {
@@ -18,6 +21,8 @@ interface View {
   readonly end: string
   readonly lasted: string
   readonly beside: readonly string[]
+  /** What one event says of somebody twice comes in the order of the two, unless this finds another. */
+  readonly sort?: (steps: readonly Step[]) => readonly Step[]
   readonly steps: (tables: StoredSchema) => readonly (readonly [room: string, step: Step])[]
 }
 
@@ -36,6 +41,7 @@ const views: readonly View[] = [
   {
     ...{ name: 'attendance_interval', begin: 'entered_at', end: 'left_at', lasted: 'stayed' },
     beside: ['user_name', 'role'],
+    sort: untangled,
     steps: tables => stepsOf(tables, 'attendance', ({ action }) => action === 'enter'),
   },
   {
@@ -83,7 +89,7 @@ function expectedOf(view: View, stored: StoredSchema, rooms: ReadonlyMap<string,
     const inOrder = own
       .map(([, step]) => step)
       .sort((a, b) => Number(a.sequence - b.sequence) || a.ordinal - b.ordinal)
-    return stays(inOrder).map(({ from, to }) => {
+    return stays(view.sort?.(inOrder) ?? inOrder).map(({ from, to }) => {
       const until = to ?? lastSign(standing, from.at)
       const lasted = until === undefined ? '-' : until - from.at
       const said = [
@@ -97,6 +103,30 @@ function expectedOf(view: View, stored: StoredSchema, rooms: ReadonlyMap<string,
       return said.join(' ')
     })
   })
+}
+
+/**
+ * An event that says of somebody both that they came and that they went, in this order, goes by the times of the two; without
+ * them nothing is other than before it, since only who is there can go first.
+ */
+function untangled(steps: readonly Step[]): readonly Step[] {
+  const found: Step[] = []
+  let wasOn = false
+  for (let n = 0; n < steps.length; n++) {
+    const [step, next] = [steps[n]!, steps[n + 1]]
+    const isBoth = step.isOn && next?.isOn === false && next.sequence === step.sequence
+    if (!isBoth) {
+      found.push(step)
+      wasOn = step.isOn
+      continue
+    }
+    n += 1
+    const isTold = step.own !== undefined && next.own !== undefined && step.own !== next.own
+    const goesFirst = isTold ? next.own! < step.own! : wasOn
+    const [first, second] = goesFirst ? [false, true] : [true, false]
+    found.push({ ...step, isOn: first }, { ...next, isOn: second })
+  }
+  return found
 }
 
 /** Who comes twice has stayed, and who goes twice has gone the first time. */
@@ -128,9 +158,14 @@ function stepsOf(
   return tables.get(table)!.rows.flatMap(row => {
     if (row.user_uuid === null || !isOf(row)) return []
     const place = { sequence: BigInt(String(row.sequence)), ordinal: Number(row.ordinal) }
+    const { updateTime } = fieldsOf(row.extra)
+    const own = typeof updateTime === 'number' && updateTime > 0 ? updateTime : undefined
     const beside = `${row.user_name ?? '-'} ${row.role ?? '-'}`
     return [
-      [roomOf(row), { user: String(row.user_uuid), at: Number(row.at), ...place, isOn: isOn(row), beside }],
+      [
+        roomOf(row),
+        { user: String(row.user_uuid), at: Number(row.at), ...place, isOn: isOn(row), beside, own },
+      ],
     ]
   })
 }
