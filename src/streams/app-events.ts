@@ -33,7 +33,7 @@ export const appEvents: FeedStream = {
 }
 
 function toRows(page: Page): PageResult {
-  const { events, places, placeless, rejects } = readEvents(page.items)
+  const { events, places, placeless, named, rejects } = readEvents(page.items)
   const placed = place(events, page)
   const rows = eventRows(placed, page)
   const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
@@ -46,11 +46,14 @@ function toRows(page: Page): PageResult {
     room: { kind: 'current' },
     follow: 'next',
     rejects,
-    hints: [...eventsByRoom].map(([name, events]) => {
-      const jumps = page.settings.sequenceScope === 'room' && hasHole(placesByRoom.get(name) ?? [])
-      const changes = changesByRoom.get(name) ?? []
-      return hintOf(events, jumps ? 'hole' : 'news', toldState(rooms.get(name), changes, lastOf(events)))
-    }),
+    hints: [
+      ...[...eventsByRoom].map(([name, events]) => {
+        const jumps = page.settings.sequenceScope === 'room' && hasHole(placesByRoom.get(name) ?? [])
+        const changes = changesByRoom.get(name) ?? []
+        return hintOf(events, jumps ? 'hole' : 'news', toldState(rooms.get(name), changes, lastOf(events)))
+      }),
+      ...[...named].filter(name => !eventsByRoom.has(name)).map(name => hintOfUnread(name, page)),
+    ],
     told: [...places.map(nameOfPlaced), ...placeless.map(nameOf)],
     unfinished: false,
   }
@@ -83,6 +86,11 @@ function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: T
   const streams: readonly StreamName[] = ['room-events', ...announcedBy(events)]
   const hint = { room: events[0]!.event.room_uuid, change, at: lastOf(events), streams }
   return state ? { ...hint, state } : hint
+}
+
+/** Something happened in a room, and its log may tell it so that it can be read. */
+function hintOfUnread(room: string, page: Page): Hint {
+  return { room, change: 'news', at: Date.parse(answerTime(page).at), streams: ['room-events'] }
 }
 
 /** A roomUuid may be used again: another event stands at that place then, in other words. */

@@ -95,3 +95,24 @@ describe('when an event without a time of its own happened', () => {
     expect(hints).toMatchObject([{ at: Date.parse(at), state: { endedAt: Date.parse(at) } }])
   })
 })
+
+describe('the rooms to look at', () => {
+  const hintsOf = (...items: readonly object[]) =>
+    appEvents.toRows(pageOf({ series: '', items }), null).hints.map(({ room, streams }) => [room, streams])
+
+  it.each([
+    ['type', { ...placed, cmd: 'one', data: {} }],
+    ['place', { ...placed, sequence: 'first', cmd: 1, data: { state: 1 } }],
+    ['type and no place', { roomUuid: 'algebra-7b' }],
+    ['type, by a number', { ...placed, roomUuid: 7, cmd: {} }],
+  ])('are those too that only a record names which has no readable %s', (_, record) => {
+    expect(hintsOf(record, record)).toEqual([[String(record.roomUuid), ['room-events']]])
+  })
+
+  it('are no others: one that events name is told once, and what is no name tells none', () => {
+    const event = { ...placed, cmd: 3, data: { message: 'hello' } }
+    const spoilt = { ...placed, sequence: 4, cmd: 'one' }
+    expect(hintsOf(spoilt, event)).toEqual([['algebra-7b', ['room-events']]])
+    expect(hintsOf({ ...spoilt, roomUuid: 'r'.repeat(64) }, { ...spoilt, roomUuid: null })).toEqual([])
+  })
+})

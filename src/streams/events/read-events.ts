@@ -21,6 +21,8 @@ export interface EventPage {
   readonly places: readonly (EventPlace | RoomEvent)[]
   /** The records that have none. */
   readonly placeless: readonly Json[]
+  /** Rooms that records name of which nothing else is understood. */
+  readonly named: ReadonlySet<string>
   readonly rejects: readonly Reject[]
 }
 
@@ -42,6 +44,7 @@ const Key = z.looseObject({
   sequence: EventRecord.shape.sequence,
 })
 const Place = Key.omit({ cmd: true })
+const Named = Place.omit({ sequence: true })
 const columns = new Set(['roomUuid', 'cmd', 'sequence', 'version', 'data'])
 const columnsButVersion = new Set([...columns].filter(column => column !== 'version'))
 
@@ -53,6 +56,7 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
   const events = new Map<string, RoomEvent>()
   const places: (EventPlace | RoomEvent)[] = []
   const placeless: Json[] = []
+  const named = new Set<string>()
   const rejects: Reject[] = []
   for (const raw of items) {
     const item = redact(raw)
@@ -63,6 +67,8 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
       const place = placeOf(record, room)
       if (place) places.push(place)
       else placeless.push(item)
+      const name = Named.safeParse(record).data?.roomUuid
+      if (name !== undefined) named.add(name)
       continue
     }
     if (room !== undefined && judged.value.roomUuid !== room) {
@@ -81,7 +87,7 @@ export function readEvents(items: readonly unknown[], room?: string): EventPage 
     events.set(key, event)
   }
   for (const event of events.values()) rejects.push(...event.reading.rejects)
-  const read = { events: [...events.values()], places, placeless, rejects }
+  const read = { events: [...events.values()], places, placeless, named, rejects }
   return room === undefined ? read : { ...read, events: inOrder(read.events), places: inOrder(places) }
 }
 

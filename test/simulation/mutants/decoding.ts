@@ -198,9 +198,9 @@ export const decoding: readonly Plant[] = [
     group: 'decoding',
     from: 'contract',
     file: 'src/streams/app-events.ts',
-    find: 'const { events, places, placeless, rejects } = readEvents(page.items)',
+    find: 'const { events, places, placeless, named, rejects } = readEvents(page.items)',
     put: `const [first] = page.items as { roomUuid?: unknown }[]
-  const { events, places, placeless, rejects } = readEvents(
+  const { events, places, placeless, named, rejects } = readEvents(
     page.items.filter(item => (item as { roomUuid?: unknown }).roomUuid === first?.roomUuid),
   )`,
   },

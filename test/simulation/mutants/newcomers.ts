@@ -42,8 +42,8 @@ export const newcomers: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/app-events.ts',
-    find: 'const { events, places, placeless, rejects } = readEvents(page.items)',
-    put: `const { events: all, places, placeless, rejects } = readEvents(page.items)
+    find: 'const { events, places, placeless, named, rejects } = readEvents(page.items)',
+    put: `const { events: all, places, placeless, named, rejects } = readEvents(page.items)
   const events = all.filter((event, n) => all.findIndex(each => each.room_uuid === event.room_uuid) === n)`,
   },
   {

@@ -74,8 +74,8 @@ export const visitors: readonly Plant[] = [
     group: 'decoding',
     from: 'contract',
     file: 'src/streams/app-events.ts',
-    find: 'const { events, places, placeless, rejects } = readEvents(page.items)',
-    put: `const { events: readable, places, placeless, rejects } = readEvents(page.items)
+    find: 'const { events, places, placeless, named, rejects } = readEvents(page.items)',
+    put: `const { events: readable, places, placeless, named, rejects } = readEvents(page.items)
   const events = rejects.length > 0 ? [] : readable`,
   },
   {
