@@ -44,6 +44,18 @@ export function written<T extends z.ZodType>(schema: T) {
   return made
 }
 
+const digits = /^\d{1,19}$/
+
+/** The same of a whole number from 0 on, of which no digit is lost. */
+export function writtenWhole<T extends z.ZodType>(schema: T) {
+  const made = z.preprocess(value => {
+    if (typeof value !== 'string' || !digits.test(value)) return value
+    return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value)
+  }, schema)
+  ofWritten.add(made)
+  return made
+}
+
 /** An ID of text that may come as a number. */
 export function orNumber(id: z.ZodType<string, string>): z.ZodType<string> {
   return z.union([id, z.union([z.number(), z.bigint()]).transform(String).pipe(id)])

@@ -148,9 +148,12 @@ describe('an event record', () => {
     expect(EventRecord.parse({ ...record, sequence }).sequence).toBe(sequence)
   })
 
-  it.each([-1, 1.5, 2 ** 53, 2n ** 63n, -1n, '1', null, undefined])('has no sequence like %s', sequence => {
-    expect(EventRecord.safeParse({ ...record, sequence }).success).toBe(false)
-  })
+  it.each([-1, 1.5, 2 ** 53, 2n ** 63n, -1n, '-1', 'one', null, undefined])(
+    'has no sequence like %s',
+    sequence => {
+      expect(EventRecord.safeParse({ ...record, sequence }).success).toBe(false)
+    },
+  )
 
   it.each(['chat', 2 ** 31, 1.5, null])('has no cmd like %s', cmd => {
     expect(EventRecord.safeParse({ ...record, cmd }).success).toBe(false)

@@ -29,6 +29,23 @@ it('a version that the column cannot hold stays beside the event', () => {
   expect(versionOf(null)).toEqual([null, undefined])
 })
 
+it('numbers that are written as texts are numbers, and no digit of a sequence is lost', () => {
+  const read1 = read({ items: [{ ...chat(1), sequence: '1', cmd: '3', version: '7' }, chat(2)] })
+  expect(read1.rejects).toEqual([])
+  expect(read1.rows).toEqual(read({ items: [{ ...chat(1), version: 7 }, chat(2)] }).rows)
+  const [large, larger] = [9_007_199_254_740_992n, 9_007_199_254_740_993n]
+  const { rows } = read({ items: [large, larger].map(each => ({ ...chat(1), sequence: String(each) })) })
+  expect(rows['classroom.room_event']?.map(({ sequence }) => sequence)).toEqual([large, larger])
+})
+
+it.each(['', ' 1', '-1', '1.5', '1e3', 'one', '9223372036854775808', '1'.repeat(40)])(
+  'a text that writes no place, as "%s", is no sequence',
+  text => {
+    const { rejects, rows } = read({ items: [{ ...chat(1), sequence: text }] })
+    expect([rejects.length, rows['classroom.room_event'] ?? []]).toEqual([1, []])
+  },
+)
+
 it('a hole that readings half a minute apart have shown three times is called absent, and the log is left in peace', () => {
   const items = [chat(1), chat(4)]
   const noon = 1_767_225_600_000

@@ -52,6 +52,12 @@ it('an answer without the name of its quiz belongs to the one last started, also
   expect(rows['classroom.quiz_submission']?.[0]?.quiz_id).toBe('q2')
 })
 
+it('a sequence that is written as a text keeps items in the order of its number', () => {
+  const items = [start('q10'), start('q9')].map((item, n) => ({ ...item, sequence: String(10 - n) }))
+  expect(read({ items }).rows['classroom.widget_event']?.map(({ position }) => position)).toEqual([10, 9])
+  expect(read({ items }).rows['classroom.quiz']?.map(({ quiz_id }) => quiz_id)).toEqual(['q9', 'q10'])
+})
+
 it('items that carry their sequence are gone through in its order, however a page lists them', () => {
   const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0, selectedCount: 1 } } }
   const items = [start('q1'), answer('q1'), end, start('q2')].map((item, sequence) => ({ ...item, sequence }))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { orNumber, written } from '../fits.ts'
+import { orNumber, written, writtenWhole } from '../fits.ts'
 
 /** Regions of the service: mainland China, Asia Pacific, Europe, North America. */
 export const regions = ['cn', 'ap', 'eu', 'na'] as const
@@ -56,13 +56,15 @@ export const number = written(z.number())
 export const int32 = written(z.int32())
 
 /** A position in a log. Above 2^53 our JSON reader hands over a bigint, so that no digit is lost. */
-export const sequence = z.union([
-  z.int().min(0),
-  z
-    .bigint()
-    .min(0n)
-    .max(2n ** 63n - 1n),
-])
+export const sequence = writtenWhole(
+  z.union([
+    z.int().min(0),
+    z
+      .bigint()
+      .min(0n)
+      .max(2n ** 63n - 1n),
+  ]),
+)
 
 /** An integer in some answers, a word in others. */
 const role = z.union([z.int(), z.string()])

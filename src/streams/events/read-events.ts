@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { cmds, EventRecord } from '../../provider/classroom/index.ts'
+import { readNumber } from '../../provider/fits.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Reject } from '../page.ts'
 import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
@@ -119,7 +120,8 @@ function inRoom(item: Json, room: string): Json {
 
 /** What the column holds; a larger one stays beside. */
 function readInt32(value: unknown): number | null {
-  return typeof value === 'number' && (value | 0) === value ? value : null
+  const number = readNumber(value)
+  return number !== undefined && (number | 0) === number ? number : null
 }
 
 function readEvent(key: z.infer<typeof Key>, item: Json): RoomEvent {
