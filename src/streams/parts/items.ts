@@ -97,12 +97,43 @@ export function asText(value: string | number | bigint | null | undefined): stri
 }
 
 function refusal(issue: z.core.$ZodIssue, value: unknown, path: string, item: unknown): Reject {
-  const field = issue.path.reduce(join, path)
-  return {
-    reason: reasonOf(issue, value),
-    detail: field === '' ? issue.message : `${field}: ${issue.message}`,
-    item,
+  const [inside, message] = explain(issue, value)
+  const field = inside.reduce(join, path)
+  return { reason: reasonOf(issue, value), detail: field === '' ? message : `${field}: ${message}`, item }
+}
+
+/**
+ * Where something is wrong, and what; no values. Of a field that may be of several kinds the schema says no more than that it
+ * is of none: then what each of them lacks tells. One that is of a kind but for a part of it is wrong in that part.
+ */
+function explain(issue: z.core.$ZodIssue, value: unknown): readonly [path: PropertyKey[], message: string] {
+  if (issue.code !== 'invalid_union') return [issue.path, issue.message]
+  const found = issue.path.reduce<unknown>(step, value)
+  const lacks = kindsOf(issue)
+  const part = lacks.find(({ code, path }) => code !== 'invalid_type' || path.length > 0)
+  if (part) {
+    const [path, message] = explain(part, found)
+    return [[...issue.path, ...path], message]
   }
+  const expected = lacks.flatMap(lack => (lack.code === 'invalid_type' ? lack.expected : []))
+  // JSON knows one kind of number: how many digits it has says which of ours it is.
+  const kinds = [...new Set(expected.filter(kind => kind !== 'bigint'))]
+  const named = [kinds.slice(0, -1).join(', '), kinds.at(-1)].filter(Boolean).join(' or ')
+  return [issue.path, `Invalid input: expected ${named}, received ${kindOf(found)}`]
+}
+
+/** What each kind of a union lacks first, those of a union in it included. */
+function kindsOf({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] {
+  return errors.flatMap(([first]) => {
+    if (first?.code === 'invalid_union' && first.path.length === 0) return kindsOf(first)
+    return first ?? []
+  })
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value === 'bigint') return 'number'
+  return Array.isArray(value) ? 'array' : typeof value
 }
 
 function reasonOf(issue: z.core.$ZodIssue, value: unknown): RejectReason {
