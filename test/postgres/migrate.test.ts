@@ -38,6 +38,7 @@ const names = [
   '0022-days-and-what-is-unread',
   '0023-rooms-that-are-gone',
   '0024-stays-within-an-event',
+  '0025-ends-that-nobody-knows',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

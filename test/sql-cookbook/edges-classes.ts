@@ -227,6 +227,36 @@ export const comingAndGoing: Edge = {
   ],
 }
 
+export const ends: Edge = {
+  about: 'classes whose end has no time later than their start',
+  rows: `
+    insert into classroom.room (app_id, room_uuid, incarnation, state, started_at, ended_at, valid_from, last_event_at) values
+      ('ends', 'known', 1, 2, '2026-01-05 10:00', '2026-01-05 11:00', '2026-01-05 09:55', '2026-01-05 11:30'),
+      ('ends', 'never begun', 1, 3, null, '2026-01-05 11:00', '2026-01-05 09:55', '2026-01-05 11:00'),
+      ('ends', 'not over', 1, 1, '2026-01-05 10:00', null, '2026-01-05 09:55', '2026-01-05 10:20'),
+      ('ends', 'only begun', 1, 1, '2026-01-05 10:00', null, '2026-01-05 09:55', '2026-01-05 10:00'),
+      ('ends', 'unknown', 1, 2, '2026-01-05 10:00', '2026-01-05 10:00', '2026-01-05 09:55', '2026-01-05 10:20')`,
+  cases: [
+    {
+      name: 'are over, and nobody knows since when',
+      query: `select room_uuid, state, is_going_on, to_char(ended_at, 'HH24:MI'), minutes from classroom.class where app_id = 'ends' order by 1`,
+      expected: [
+        ['known', 'ended', false, '11:00', 60],
+        ['never begun', 'closed', false, '11:00', null],
+        ['not over', 'started', true, null, 20],
+        ['only begun', 'started', true, null, 0],
+        ['unknown', 'ended', false, null, null],
+      ],
+    },
+  ],
+  mutants: [
+    {
+      ...{ view: 'classroom.class', mistake: 'a class ends when it begins' },
+      ...{ from: '(r.ended_at <= r.started_at)', to: '(r.ended_at < r.started_at)' },
+    },
+  ],
+}
+
 const roleNames = ['1', ' Teacher ', 'HOST', '3', 'Assistant', '2', 'Student', 'observer', '0', '']
 
 export const roles: Edge = {

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../support/databases.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { type Case, now } from './edges.ts'
-import { channels, comingAndGoing, roles, stays } from './edges-classes.ts'
+import { channels, comingAndGoing, ends, roles, stays } from './edges-classes.ts'
 import { days } from './edges-days.ts'
 import { intervals, links, weeks } from './edges-people.ts'
 import { connectAs } from './filled.ts'
 import { whileMistaken } from './mutants.ts'
 
-const edges = [channels, stays, comingAndGoing, roles, days, links, intervals, weeks]
+const edges = [channels, stays, comingAndGoing, ends, roles, days, links, intervals, weeks]
 
 let database: TestDatabase
 let client: pg.Client
