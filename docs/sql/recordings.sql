@@ -43,14 +43,16 @@ with
     returning (xmax = 0) as fresh
   ),
   stored_recording_file as (
-    insert into classroom.recording_file as t (app_id, incarnation, room_uuid, record_id, ordinal, url, extra)
-    select :app, :incarnation::int, d.room_uuid, d.record_id, d.ordinal, d.url, d.extra
-    from json_to_recordset(:rows_recording_file::json) as d(room_uuid text, record_id text, ordinal int, url text, extra jsonb) where exists (select from moved)
+    insert into classroom.recording_file as t (app_id, incarnation, room_uuid, record_id, ordinal, url, removed_at, extra)
+    select :app, :incarnation::int, d.room_uuid, d.record_id, d.ordinal, d.url, d.removed_at, d.extra
+    from json_to_recordset(:rows_recording_file::json) as d(room_uuid text, record_id text, ordinal int, url text, removed_at timestamptz, extra jsonb) where exists (select from moved)
     on conflict (app_id, room_uuid, incarnation, record_id, ordinal) do update set url = excluded.url,
-        extra = excluded.extra
-      where (t.url, t.extra) is distinct from (
+        removed_at = excluded.removed_at,
+        extra = coalesce(excluded.extra, t.extra)
+      where (t.url, t.removed_at, t.extra) is distinct from (
         excluded.url,
-        excluded.extra)
+        excluded.removed_at,
+        coalesce(excluded.extra, t.extra))
     returning (xmax = 0) as fresh
   ),
   regained as (

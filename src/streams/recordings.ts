@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import {
+  itemId,
   recordings as operation,
   RecordingFile,
   RecordingItem,
   recordingStatuses,
 } from '../provider/classroom/index.ts'
 import { type RecordingFileRow, type RecordingRow, recording, recordingFile } from '../tables/classroom.ts'
-import type { Page } from './page.ts'
+import type { Json } from '../tables/json.ts'
+import { answerTime } from './events/event.ts'
+import { isLast, type Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
 import {
   fieldsWithout,
@@ -22,9 +25,16 @@ import { type ToRowsWith, withState } from './parts/stream-state.ts'
 import { fieldsBeside, latestBelieved, notAfter, timestampIfAny } from './parts/values.ts'
 import type { SnapshotStream } from './stream.ts'
 
+const State = z.object({
+  incarnation: z.int().min(1).default(1),
+  /** Addresses of the files of each recording by their place, as they were listed last; empty where one has none. */
+  files: z.record(z.string(), z.array(z.string()).readonly()).default({}),
+})
+type State = z.infer<typeof State>
+
 /**
  * The recordings of a room (operation 5). An entry changes after it first appears (end, status, files), so the
- * list is read again until each has ended and has its files.
+ * list is read again until each has ended and has its files. What it no longer names of the files has been removed.
  */
 export const recordings: SnapshotStream = {
   kind: 'snapshot',
@@ -39,7 +49,7 @@ export const recordings: SnapshotStream = {
   ...roomCadence('1m'),
   isAnnounced: true,
   request: cursor => (cursor === null ? {} : { nextId: cursor }),
-  toRows: withState(z.object({ incarnation: z.int().min(1).default(1) }), toRows),
+  toRows: withState(State, toRows),
 }
 
 type Item = Read<z.infer<typeof RecordingItem>>
@@ -58,17 +68,19 @@ const columns = new Set([
 const columnsBeforeFiles = columns.difference(new Set(['recordDetails']))
 const fileColumns = new Set(['url'])
 
-function toRows(page: Page, streamState: { readonly incarnation: number }): ToRowsWith<typeof streamState> {
-  const listed = judgeEach(RecordingItem, page.items.map(redact))
+function toRows(page: Page, streamState: State): ToRowsWith<State> {
+  const told = page.items.map(redact)
+  const listed = judgeEach(RecordingItem, told)
   const items = lastOfEach(listed.good, ({ value }) => value.recordId)
   const files = items.map(item => readFiles(item, page))
+  const followed = followFiles(told, page, streamState)
   const rows = {
     'classroom.recording': items.map(item => recordingRow(item, page)),
-    'classroom.recording_file': files.flatMap(file => file.rows),
+    'classroom.recording_file': [...files.flatMap(file => file.rows), ...followed.gone],
   }
   return {
     rows,
-    streamState,
+    streamState: { ...streamState, files: followed.files },
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
     rejects: [...listed.rejects, ...files.flatMap(file => file.rejects)],
@@ -110,9 +122,51 @@ function readFiles({ value, raw }: Item, page: Page) {
   const rows = good.flatMap(({ value: file, raw, ordinal }): RecordingFileRow[] => {
     if (!file.url) return []
     const extra = fieldsWithout(fileColumns, raw, file)
-    return [{ room_uuid: page.series, record_id: value.recordId, ordinal, url: file.url, extra }]
+    return [
+      { room_uuid: page.series, record_id: value.recordId, ordinal, url: file.url, removed_at: null, extra },
+    ]
   })
   return { rows, rejects }
+}
+
+/**
+ * What is listed of files now, and which are no longer: those of a recording by its own list where it tells one, and those of a
+ * recording that is gone by a whole reading in one page.
+ */
+function followFiles(items: readonly Json[], page: Page, { files }: State) {
+  const ids = items.map(item => itemId.safeParse(isObject(item) ? item.recordId : undefined).data)
+  const isCut = (page.total ?? 0) > items.length
+  const isWhole = page.cursor === null && isLast(page) && !isCut && !ids.includes(undefined)
+  const named = new Map(ids.map((id, index) => [id, addressesIn(items[index]!)]))
+  const known = Object.entries(files).map(([id, urls]) => {
+    const count = named.has(id) ? (named.get(id)?.length ?? urls.length) : isWhole ? 0 : urls.length
+    return { id, urls, count }
+  })
+  const gone = known.flatMap(({ id, urls, count }) =>
+    urls.flatMap((url, ordinal) =>
+      ordinal < count || url === '' ? [] : [removedFile(id, ordinal, url, page)],
+    ),
+  )
+  const now = new Map(known.filter(({ id }) => named.has(id) || !isWhole).map(({ id, urls }) => [id, urls]))
+  for (const [id, urls] of named) {
+    if (id !== undefined && urls)
+      now.set(
+        id,
+        urls.map((url, ordinal) => url || (now.get(id)?.[ordinal] ?? '')),
+      )
+  }
+  return { gone, files: Object.fromEntries(now) }
+}
+
+/** By their place, empty where none can be read; undefined where no list is told. */
+function addressesIn(item: Json): readonly string[] | undefined {
+  const list = isObject(item) ? item.recordDetails : undefined
+  if (!Array.isArray(list)) return undefined
+  return list.map(file => RecordingFile.safeParse(file).data?.url ?? '')
+}
+
+function removedFile(record_id: string, ordinal: number, url: string, page: Page): RecordingFileRow {
+  return { room_uuid: page.series, record_id, ordinal, url, removed_at: answerTime(page).at, extra: null }
 }
 
 /** A status that is not known cannot be waited for. */

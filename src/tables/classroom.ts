@@ -394,9 +394,13 @@ export const recordingFile = table('classroom.recording_file', 'Files of a recor
   },
   columns: {
     url: required.text('Address of the file'),
+    removed_at: optional.timestamp(
+      "When a list no longer named it, by the provider's clock; null while it is listed",
+    ),
     extra: optional.json('Fields that have no column here, as they came'),
   },
   onConflict: 'replace',
+  except: { extra: 'merge' },
 })
 export type RecordingFileRow = RowOf<typeof recordingFile>
 

@@ -39,6 +39,7 @@ const names = [
   '0023-rooms-that-are-gone',
   '0024-stays-within-an-event',
   '0025-ends-that-nobody-knows',
+  '0026-files-that-are-gone',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -77,7 +77,7 @@ export const kept = {
         sqlTable(`
 select r.started_at as "Began", r.ended_at as "Ended", extract(epoch from r.ended_at - r.started_at) as "Length", r.type as "Kind",
        r.status as "State", (select count(*) from classroom.recording_file f
-                             where ${chosen('f')} and f.record_id = r.record_id) as "Files"
+                             where ${chosen('f')} and f.record_id = r.record_id and f.removed_at is null) as "Files"
 from classroom.recording r where ${chosen('r')} order by r.started_at`),
       ],
       columns: {

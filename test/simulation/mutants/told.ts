@@ -8,13 +8,13 @@ export const told: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/recordings.ts',
-    find: 'z.object({ incarnation: z.int().min(1).default(1) }), toRows)',
-    put: 'z.object({ incarnation: z.int().min(1).default(1), listed: z.int().default(0) }), toRows)',
+    find: 'incarnation: z.int().min(1).default(1),',
+    put: 'incarnation: z.int().min(1).default(1), listed: z.int().default(0),',
     also: [
       {
         file: 'src/streams/recordings.ts',
-        find: 'function toRows(page: Page, streamState: { readonly incarnation: number }): ToRowsWith<typeof streamState> {',
-        put: `function toRows(page: Page, before: { readonly incarnation: number; readonly listed: number }): ToRowsWith<typeof before> {
+        find: 'function toRows(page: Page, streamState: State): ToRowsWith<State> {',
+        put: `function toRows(page: Page, before: State): ToRowsWith<State> {
   const isSame = page.cursor === null && page.items.length === before.listed
   const streamState = page.cursor === null ? { ...before, listed: page.items.length } : before`,
       },
@@ -22,10 +22,10 @@ export const told: readonly Plant[] = [
         file: 'src/streams/recordings.ts',
         find: `  return {
     rows,
-    streamState,`,
+    streamState: {`,
         put: `  return {
     rows: isSame ? {} : rows,
-    streamState,`,
+    streamState: {`,
       },
     ],
   },

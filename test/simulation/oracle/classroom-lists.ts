@@ -27,7 +27,7 @@ export function examineLists(rooms: readonly TrueRoom[], context: ListContext): 
       made.recording.set(key, recordingRow(item, context.isCurrent(room, 'recordings')))
       const files = (rows.get(key)?.url ?? null) === null ? [] : item.recordDetails
       for (const [ordinal, file] of files.entries()) {
-        const cells = { url: file.url, extra: without(fieldsOf(file), 'url') }
+        const cells = { url: file.url, removed_at: null, extra: without(fieldsOf(file), 'url') }
         made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: true })
       }
     }
