@@ -25,8 +25,12 @@ interface Spell {
   readonly family: Family
   readonly kind: FailureKind
   readonly since: number
-  last: number
-  requests: number
+  readonly last: number
+  readonly requests: number
+  /** Those before, longer ago than refusals that go on are apart: how many spells, and the longest pause between two. */
+  readonly before?:
+    | (Pick<Spell, 'since' | 'requests'> & { readonly spells: number; readonly pause: number })
+    | undefined
 }
 
 /**
@@ -35,9 +39,13 @@ interface Spell {
  */
 const OVER_MS = { ofRooms: 7_200_000, ofAnalytics: 86_400_000 }
 
-/** Refusals so far apart, ms, are none that go on. What the plan does not have is asked for once an hour. */
+/**
+ * Refusals so far apart, ms, are none that go on. What the plan does not have is asked for once an hour. Where others come
+ * seldom, two may be by chance; the third says that they go on, for half as long again as the pause before it.
+ */
 const SPELL_MS = 900_000
 const LONG_SPELL_MS = 4_500_000
+const NEXT_SPELL = 1.5
 
 /** Outcomes of a page that say nothing of the provider: a room that is gone, or another commit that came first. */
 const neutral: ReadonlySet<PageOutcome> = new Set(['gone', 'stale', 'fenced', 'unverified'])
@@ -129,15 +137,26 @@ export class Outages {
   /** Those that go on. */
   #spells(app: string): readonly Spell[] {
     const now = this.#clock.now()
-    return (this.#refusals.get(app) ?? []).filter(({ kind, last }) => now - last < pauseOfSpell(kind))
+    return this.#remembered(app)
+      .map(withThoseBefore)
+      .filter(({ last, patience }) => now - last < patience)
+  }
+
+  /** Those that others may go on with. */
+  #remembered(app: string): readonly Spell[] {
+    const now = this.#clock.now()
+    return (this.#refusals.get(app) ?? []).filter(({ last }) => now - last < LONG_SPELL_MS)
   }
 
   #refused(app: string, family: Family, kind: FailureKind): void {
     const now = this.#clock.now()
-    const spells = this.#spells(app)
-    const spell = spells.find(each => each.family === family && each.kind === kind)
-    if (spell) Object.assign(spell, { last: now, requests: spell.requests + 1 })
-    else this.#refusals.set(app, [...spells, { family, kind, since: now, last: now, requests: 1 }])
+    const isOther = (each: Spell) => each.family !== family || each.kind !== kind
+    const spell = this.#remembered(app).find(each => !isOther(each))
+    const goesOn = spell && now - spell.last < pauseOfSpell(kind)
+    const next = goesOn
+      ? { ...spell, last: now, requests: spell.requests + 1 }
+      : { family, kind, since: now, last: now, requests: 1, before: spell && asBefore(spell, now) }
+    this.#refusals.set(app, [...this.#remembered(app).filter(isOther), next])
   }
 
   #stillFailing<Why>({ failing }: Course<Why>, member: string): Course<Why>['failing'] {
@@ -157,6 +176,23 @@ export class Outages {
     course.failing =
       why === undefined ? null : { since: before?.since ?? now, last: now, why, whySince: whySince ?? now }
   }
+}
+
+function asBefore({ since, last, requests, before }: Spell, now: number): Spell['before'] {
+  return {
+    since: before?.since ?? since,
+    requests: requests + (before?.requests ?? 0),
+    spells: 1 + (before?.spells ?? 0),
+    pause: Math.max(now - last, before?.pause ?? 0),
+  }
+}
+
+function withThoseBefore(spell: Spell): Spell & { readonly patience: number } {
+  const { kind, requests, before } = spell
+  const patience = pauseOfSpell(kind)
+  if (!before || before.spells < 2) return { ...spell, patience }
+  const whole = { ...spell, since: before.since, requests: requests + before.requests }
+  return { ...whole, patience: Math.max(patience, NEXT_SPELL * before.pause) }
 }
 
 function pauseOfSpell(kind: FailureKind): number {

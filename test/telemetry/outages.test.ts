@@ -70,3 +70,27 @@ it('refusals for a limit go on, whatever is answered between them, until none ca
   outages.forget('a1')
   expect(outages.providersOf('a1')).toEqual([])
 })
+
+it('refusals that come seldom go on too: after three of them for half as long again as it took to the next', async () => {
+  const clock = new VirtualClock()
+  const outages = new Outages(clock)
+  const since = new Date(clock.now()).toISOString()
+  const refusalsAfter = async (minutes: number) => {
+    await clock.advance(minutes * minute)
+    return outages.providersOf('a1')[0]?.refusals
+  }
+  outages.request('a1', 'analytics', 'qps_limit')
+  expect(await refusalsAfter(20)).toBeUndefined()
+  outages.request('a1', 'analytics', 'qps_limit')
+  // Two may be by chance: the second is told as if it were the first.
+  expect(await refusalsAfter(0)).toMatchObject([{ since: new Date(clock.now()).toISOString(), requests: 1 }])
+  expect(await refusalsAfter(20)).toBeUndefined()
+  outages.request('a1', 'analytics', 'qps_limit')
+  expect(await refusalsAfter(29)).toMatchObject([{ kind: 'qps_limit', since, requests: 3 }])
+  expect(await refusalsAfter(1)).toBeUndefined()
+  outages.request('a1', 'analytics', 'qps_limit')
+  expect(await refusalsAfter(44)).toMatchObject([{ since, requests: 4 }])
+  expect(await refusalsAfter(31)).toBeUndefined()
+  outages.request('a1', 'analytics', 'qps_limit')
+  expect(await refusalsAfter(0)).toMatchObject([{ requests: 1 }])
+})
