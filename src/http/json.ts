@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { redactBytes } from '../provider/redaction.ts'
-import { writeDeep } from './json-deep.ts'
 import { exactNumber, type JsonCaps, JsonError, type Part, scanJson } from './json-scan.ts'
 
 export { type JsonCaps, JsonError, JsonTooLarge } from './json-scan.ts'
@@ -22,7 +21,7 @@ export function decodeJson(bytes: Uint8Array, caps?: JsonCaps): unknown {
 /**
  * Reads a JSON body without losing a digit: integers beyond 2^53 become bigint; a number that a double cannot
  * hold (1e400) becomes the object of JSON.rawJSON, which JSON.stringify writes as it came. Of duplicate keys the
- * last one counts; `__proto__` is a key like any other. What is nested too deep becomes the text of its JSON, in one form and without
+ * last one counts; `__proto__` is a key like any other. What is nested too deep becomes the text of its JSON, without white space and
  * secrets: whoever takes part in a class may nest what it sends, and nobody else's events are to be lost by that. A byte
  * order mark is passed over, as RFC 8259 allows: what a feed tells once must not be lost by it. Throws JsonError for invalid
  * UTF-8 and anything that is no JSON, and JsonTooLarge for one with too many parts.
@@ -40,7 +39,7 @@ export function* decodeSteps(body: Uint8Array, caps: JsonCaps = defaultJsonCaps)
   }
   for (let i = 0; i < deep.length; i += 3) {
     yield
-    values[deep[i + 2]!] = yield* textOfDeep(bytes.subarray(deep[i]!, deep[i + 1]!))
+    values[deep[i + 2]!] = textOfDeep(bytes.subarray(deep[i]!, deep[i + 1]!))
   }
   for (const part of parts) {
     if (part.of > 0) yield
@@ -62,10 +61,13 @@ function textOf(bytes: Uint8Array, { holds, from, to, marks }: Part): string {
   return holds === 'elements' ? `[${text}]` : text
 }
 
-function* textOfDeep(bytes: Uint8Array): Steps<string> {
+/** A text of JSON, and white space between its parts. */
+const between = /("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+/g
+
+function textOfDeep(bytes: Uint8Array): string {
   const text = decodeUtf8(bytes)
   parse(text)
-  return decodeUtf8(redactBytes(Buffer.from(yield* writeDeep(text))))
+  return decodeUtf8(redactBytes(Buffer.from(text.replace(between, '$1'))))
 }
 
 /** Puts what was parsed where it belongs. */

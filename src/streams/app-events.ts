@@ -2,9 +2,18 @@ import { createHash } from 'node:crypto'
 import { appEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import type { Json } from '../tables/json.ts'
-import { announcedBy, answerTime, lastOf, type PlacedEvent, type RoomEvent } from './events/event.ts'
+import {
+  announcedBy,
+  answerTime,
+  atItsOwn,
+  heldBetween,
+  lastOf,
+  ownTimeOf,
+  type PlacedEvent,
+  type RoomEvent,
+  timesAfter,
+} from './events/event.ts'
 import { eventRows, toldState } from './events/event-rows.ts'
-import { atItsOwn, heldBetween, ownTimeOf, timesAfter } from './events/own-times.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
 import type { Hint, Page, PageResult, ToldState } from './page.ts'
 import { feedCadence } from './parts/cadence.ts'

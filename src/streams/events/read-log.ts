@@ -16,9 +16,19 @@ import {
 } from '../parts/holes.ts'
 import type { ToRowsWith } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
-import { announcedBy, answerTime, type EventTime, lastOf, type PlacedEvent, type RoomEvent } from './event.ts'
+import {
+  announcedBy,
+  answerTime,
+  atItsOwn,
+  type EventTime,
+  heldBetween,
+  lastOf,
+  ownTimeOf,
+  type PlacedEvent,
+  type RoomEvent,
+  timesAfter,
+} from './event.ts'
 import { eventRows, toldState } from './event-rows.ts'
-import { atItsOwn, heldBetween, ownTimeOf, timesAfter } from './own-times.ts'
 import type { EventPage, EventPlace } from './read-events.ts'
 import { assignStops } from './states.ts'
 

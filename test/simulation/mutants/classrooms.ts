@@ -143,11 +143,11 @@ export const classrooms: readonly Plant[] = [
     says: 'who leaves and comes back was there once',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0003-classroom.sql',
-    find: `  where action = 'enter';
-comment on view classroom.attendance_interval`,
-    put: `  where action = 'enter' and action_before is null;
-comment on view classroom.attendance_interval`,
+    file: 'migrations/0024-stays-within-an-event.sql',
+    find: `  ) spans
+  where action = 'enter';`,
+    put: `  ) spans
+  where action = 'enter' and action_before is null;`,
   },
   {
     name: 'empty-resources-believed',
