@@ -83,6 +83,8 @@ export interface Demands {
   readonly ofUsers?: boolean
   /** Everything is kept for thirty hours: when all is well it is waited until a part of it is older. */
   readonly ages?: boolean
+  /** When all is well somebody has fetched once more what was given up, and then takes people out of what is stored. */
+  readonly wishes?: boolean
   /** Mean time between two processes that are told to end, ms; an hour where absent. */
   readonly handOverEvery?: number
   /** What befalls the database at certain moments of the run, ms. */

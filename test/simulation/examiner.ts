@@ -17,6 +17,7 @@ import { examineNearness } from './oracle/nearness.ts'
 import { examinePlayers } from './oracle/players.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
+import { createWishes } from './wishes.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -70,6 +71,12 @@ export class Examiner {
     return findings
   }
 
+  /** What is found by somebody who also does something: a repetition does it too. */
+  async #after(act: () => Promise<readonly Finding[]>): Promise<Findings> {
+    const found = await act()
+    return this.#find(async () => found)
+  }
+
   /** At the end nothing may be missing; before it all that is said must be true. */
   async examine(isEnd = true): Promise<Findings> {
     const { server } = this.#world
@@ -104,6 +111,18 @@ export class Examiner {
       found.push(await this.#find(() => examineAges(this.examination(), before, moments)))
     }
     return found.flat()
+  }
+
+  /** An operator has fetched once more what was given up, and what there is; and then takes people out of all of it. */
+  async grant(): Promise<Findings> {
+    const { kernel, server, start, length } = this.#world
+    const wishes = createWishes({
+      ...{ kernel, server, hands: this.#world.hands()!, examination: () => this.examination() },
+      ...{ from: start / second, to: (start + length) / second },
+    })
+    const owed = await this.#after(() => wishes.fetchAgain())
+    const untrue = await this.examine()
+    return [...owed, ...untrue, ...(await this.#after(() => wishes.forget()))]
   }
 
   /** What the daemons export while time stands nearly still: they ask the database for it. */

@@ -9,18 +9,22 @@ import { credentialsOf, openTransport } from '../../src/commands/wiring/services
 import { readConfig } from '../../src/config/load.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import { type Fence, StoreUnavailable, shardOf } from '../../src/engine/ports.ts'
-import { markRoom } from '../../src/postgres/backfill.ts'
+import { markRoom, markWanted } from '../../src/postgres/backfill.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { storeError } from '../../src/postgres/errors.ts'
+import { Forgetting } from '../../src/postgres/forget.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createIntentStore } from '../../src/postgres/players.ts'
 import { ParameterError } from '../../src/provider/operation.ts'
+import { streams } from '../../src/streams/index.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { lessonOf } from './lessons.ts'
 import { networkThrough } from './network.ts'
+import type { Person } from './oracle/forgotten.ts'
 import type { Hand } from './oracle/hands.ts'
 import type { Lesson, SentRequest } from './oracle/lessons.ts'
 import type { Mark } from './oracle/marks.ts'
+import type { Wanted } from './oracle/wanted.ts'
 import type { Server } from './server.ts'
 import { sessionsThrough } from './session.ts'
 
@@ -43,6 +47,12 @@ export interface Hands {
   /** Has a room read again, once each, whose log was asked for just now: the answer may be on its way. */
   readonly mark: () => Promise<void>
   readonly marks: readonly Mark[]
+  /** Has a range, or the details of a call, fetched once more. */
+  readonly want: (what: Omit<Wanted, 'at'>) => Promise<Wanted>
+  /** Has a room read again. */
+  readonly readAgain: (app: string, room: string) => Promise<void>
+  /** Takes somebody out of all that is stored. */
+  readonly forget: (person: Person) => Promise<void>
   /** Uses the next one of the operations that change a classroom, in one that goes on; one at a time. */
   readonly teach: (app: string) => Promise<void>
   readonly lessons: readonly Lesson[]
@@ -106,6 +116,7 @@ export async function createHands({
     tell: () => {},
     release: async () => {},
   })
+  const forgetting = new Forgetting(pool, config.store, Object.values(streams))
   const done: Hand[] = []
   const marks: Mark[] = []
   const lessons: Lesson[] = []
@@ -155,6 +166,13 @@ export async function createHands({
       marks.push(last)
       await markRoom(pool, { app: last.app, room: last.room, streams: ofRooms }).catch(endOf)
     },
+    want: async what => {
+      const { app, stream, call: series = null, from, to } = what
+      await markWanted(pool, { app, stream, series, from, to })
+      return { ...what, at: clock.now() }
+    },
+    readAgain: (app, room) => markRoom(pool, { app, room, streams: ofRooms }),
+    forget: async person => void (await forgetting.forget(person)),
     ask: async app => {
       const now = Math.floor(clock.now() / 1_000)
       const given = { ...asked, startTs: now - 5 * day, endTs: now - 3 * day }

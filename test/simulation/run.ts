@@ -187,7 +187,8 @@ class Run {
       await kernel.rest()
     }
     const { marksEvery, teachEvery } = this.#demands
-    if (this.#byHand || [this.#handAsks, marksEvery, teachEvery].some(each => each !== undefined))
+    const { wishes = false } = this.#demands
+    if (this.#byHand || wishes || [this.#handAsks, marksEvery, teachEvery].some(each => each !== undefined))
       this.#hands = await createHands({
         ...{ kernel, server, sandbox: () => this.#sandbox },
         ...{ random: this.#random('hand'), config: this.#drawn.config },
@@ -260,7 +261,8 @@ class Run {
       healing = isWell ? this.#calm : healing + healingStep
     }
     const aged = this.#ages && findings.length === 0 ? await this.#examiner.age() : []
-    return [...findings, ...aged, ...(await this.#examiner.examineMetrics())]
+    const granted = this.#demands.wishes && findings.length === 0 ? await this.#examiner.grant() : []
+    return [...findings, ...aged, ...granted, ...(await this.#examiner.examineMetrics())]
   }
 
   /** What it says now. */

@@ -183,6 +183,23 @@ export const lessons: Tour = {
   },
 }
 
+/**
+ * An operator who has fetched once more what was given up, of calls of which more begin in a second than are listed, and takes
+ * people out of what is stored.
+ */
+export const wishes: Tour = {
+  length: 4 * minute,
+  demands: {
+    ...{ ...calm, plan: 'enterprise', wishes: true, callLateness: 60 },
+    profile: { ...small, classes: 2 },
+    quirks: { burstOfCalls: 33, sharedReward: 0.3 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', personIds: 'present', kvs: 'pairs', missingValues: 0, tightHours: 0 },
+      ...{ callSearch: 'overlap', hasMore: 'real', hasMoreAbove: 10, mostPerPage: 10, callListPages: 2 },
+    },
+  },
+}
+
 /** People who ask beside the daemon until the requests of a day are spent, about a midnight, over lines that break. */
 export const spending: Tour = {
   length: 24 * minute,
