@@ -200,6 +200,24 @@ export const wishes: Tour = {
   },
 }
 
+/**
+ * Classes in which nothing happens for more than an hour, and of whose end the feed does not tell: whoever takes them over
+ * meanwhile must go on with them.
+ */
+export const quiet: Tour = {
+  length: 100 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha'], processes: 1, handOverEvery: 8 * minute },
+    ...troubledBy('hand-over'),
+    profile: {
+      ...{ classes: 2, students: 3, eventsPerMinute: 0.0001 },
+      ...{ lessonMinutes: 85, breakMinutes: 30, historyMinutes: 1 },
+    },
+    quirks: { hushedRoom: 1 },
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
 /** People who ask beside the daemon until the requests of a day are spent, about a midnight, over lines that break. */
 export const spending: Tour = {
   length: 24 * minute,

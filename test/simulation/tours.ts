@@ -1,7 +1,18 @@
 import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
-import { commits, late, lessons, marks, pauses, relays, reuse, spending, wishes } from './tours-aimed.ts'
+import {
+  commits,
+  late,
+  lessons,
+  marks,
+  pauses,
+  quiet,
+  relays,
+  reuse,
+  spending,
+  wishes,
+} from './tours-aimed.ts'
 import { answers, machines, outages } from './tours-troubles.ts'
 
 /** Rooms that are used again under their names, and what is late, absent or numbered with holes while they last. */
@@ -286,7 +297,7 @@ export const troubles = named({ outages, answers, machines })
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
   ...named({ lives, numbers, silence, pages, calls, long, budgets, hands, ages }),
-  ...named({ late, reuse, commits, pauses, relays, marks, lessons, spending, wishes, crowd }),
+  ...named({ late, reuse, commits, pauses, relays, marks, lessons, spending, wishes, quiet, crowd }),
 }
 
 /** What a tour leaves open it draws by itself: otherwise all would go through the one world of their seed. */
