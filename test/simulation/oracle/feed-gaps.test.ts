@@ -115,6 +115,28 @@ describe('the oracle of gaps in the feed', () => {
     ])
   })
 
+  it('knows that what one region was told no other has to tell, where all of them are one', async () => {
+    const switches = { roomMemorySeconds: 3600, appFeed: 'consuming', feedShape: 'object', regions: 'one' }
+    const beside = arrivals.map(one => ({
+      ...one,
+      target: one.target.replace('eu', 'ap'),
+      time: one.time + 1,
+    }))
+    const all = arrivals.flatMap((one, n) => [one, beside[n]!])
+    const sandbox = { arrivals: { list: () => all, count: all.length }, settings: { switches } }
+    const told = {
+      ...{ ...examination, sandbox },
+      rows: async () => debits.flatMap(debit => [debit, { ...debit, scope: 'alpha/ap' }]),
+    } as unknown as Examination
+    const events = [begin, begin]
+    const rooms = [{ app: 'alpha', muted: false, events: events.map(at => ({ at })) }]
+    const findings = await examineFeedGaps(told, rooms as unknown as Parameters<typeof examineFeedGaps>[1], [
+      exact,
+    ])
+    // The first answer alone leaves something behind.
+    expect(findings.filter(({ text }) => text.includes('to have told all'))).toHaveLength(1)
+  })
+
   it('finds a pause longer than the provider remembers that is told of as a missing answer, or as mended', async () => {
     const settings = { switches: { roomMemorySeconds: 9 } }
     const told = {

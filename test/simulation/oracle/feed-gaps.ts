@@ -109,33 +109,30 @@ function untoldPauses(examination: Examination, gaps: readonly StoredGap[]): rea
 
 /**
  * Where each answer holds one event and tells it once, as many wait as had happened and were not handed out: an answer after
- * which some wait told only a part.
+ * which some wait told only a part. Where all regions are one, each of them is told what no other was.
  */
 function falseEnds(
   { sandbox }: Examination,
   { rooms, debits, asked }: Pick<Context, 'rooms' | 'debits' | 'asked'>,
 ): readonly Finding[] {
-  const { appFeed, feedShape } = sandbox.settings.switches
+  const { appFeed, feedShape, regions } = sandbox.settings.switches
   if (appFeed !== 'consuming' || !feedShape.startsWith('object')) return []
   const answered = Map.groupBy(
     asked.filter(({ isAnswered }) => isAnswered),
-    ({ app, region }) => `${app} ${region}`,
+    ({ app, region }) => (regions === 'one' ? app : `${app} ${region}`),
   )
   return [...answered].flatMap(([feed, own]) => {
-    const { app, region } = own[0]!
+    const { app, region: first } = own[0]!
     const happened = rooms
-      .filter(room => room.app === app && (room.region ?? region) === region)
+      .filter(room => room.app === app && (room.region ?? first) === first)
       .flatMap(({ events }) => events.map(({ at }) => at))
     const ends = debits.filter(
-      debit =>
-        debit.app === app &&
-        (isOfRegion(debit, region) || debit.scope === app) &&
-        debit.outcome === 'committed' &&
-        debit.toldAll === true,
+      debit => debit.app === app && debit.outcome === 'committed' && debit.toldAll === true,
     )
-    return own.flatMap(({ time, isServed }, n) => {
+    return own.flatMap(({ time, region, isServed }, n) => {
       const waiting = happened.filter(at => at < time).length - (n + 1)
-      const isEnd = ends.some(debit => mayBeOf(debit, time, debit.settled ?? debit.dead))
+      const isOwn = (debit: Debit) => isOfRegion(debit, region) || debit.scope === app
+      const isEnd = ends.some(debit => isOwn(debit) && mayBeOf(debit, time, debit.settled ?? debit.dead))
       if (!isServed || waiting <= 0 || !isEnd) return []
       return [
         { kind: 'gap', text: `${feed}: said at ${time} to have told all, and ${waiting} waited` } as const,
