@@ -5,8 +5,6 @@ import { tours } from './tours.ts'
 
 /** Ways of answering in which no tour goes, and why. */
 const left: Readonly<Partial<Record<keyof Switches, readonly string[]>>> = {
-  // What cannot be asked for in parts is lost, and how much that is depends on when it is asked for.
-  callSlices: ['refused'],
   // No daemon can be expected to read words.
   kvs: ['words'],
   // Of every other session that goes on it is so in one of them.

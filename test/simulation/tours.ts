@@ -192,6 +192,12 @@ const long: Tour = {
   },
 }
 
+/** The same, of which nobody may ask for a part: such a call is lost, and nothing else is. */
+const whole: Tour = {
+  length: 30 * minute,
+  demands: { ...long.demands, switches: { ...long.demands.switches, callSlices: 'refused' } },
+}
+
 /** A plan whose requests of a day are soon spent, before a midnight of UTC and after it: where the school is it is one day. */
 const budgets: Tour = {
   length: 40 * minute,
@@ -296,7 +302,7 @@ export const troubles = named({ outages, answers, machines })
 
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
-  ...named({ lives, numbers, silence, pages, calls, long, budgets, hands, ages }),
+  ...named({ lives, numbers, silence, pages, calls, long, whole, budgets, hands, ages }),
   ...named({ late, reuse, commits, pauses, relays, marks, lessons, spending, wishes, quiet, crowd }),
 }
 
