@@ -159,12 +159,13 @@ function forgotten({ destroyedAt }: TrueRoom, denied: readonly number[], end: nu
   })
 }
 
-/** When the provider denied to know a room whose log it served later, ms. */
+/** When the provider denied to know a room whose log it served later, ms; a gateway that knows no room at all is not the provider. */
 function denialsOf({ sandbox }: RoomContext): ReadonlyMap<string, readonly number[]> {
   const denials = new Map<string, number[]>()
   if (sandbox.settings.switches.missingLogs === 'none') return denials
-  for (const { operation, status, app, target, time } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
-    if (operation !== 'roomEvents' || status !== 404) continue
+  const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
+  for (const { operation, status, fault, app, target, time } of arrivals) {
+    if (operation !== 'roomEvents' || status !== 404 || fault !== undefined) continue
     const [, room = ''] = /\/rooms\/([^/]+)\/sequences/.exec(target) ?? []
     const place = `${app} ${decodeURIComponent(room)}`
     denials.set(place, denials.get(place) ?? [])

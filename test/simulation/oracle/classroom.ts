@@ -16,6 +16,7 @@ import { examineLetters } from './letters.ts'
 import { liveEvents, logsReadWhole } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
 import { ourClocks } from './our-clocks.ts'
+import { examineOutcomes } from './outcomes.ts'
 import { examineRetold, toldFirst } from './retold.ts'
 import { examineRoomLosses } from './room-losses.ts'
 import { readSchema } from './rows.ts'
@@ -112,6 +113,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       wasCutOff: room => wasCutOff(examination, room),
     }),
     ...(await examineStays(examination, stored)),
+    ...(await examineOutcomes(examination, stored)),
     ...(await examineClasses(examination, rooms, stored)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineFollowed(examination, rooms)),

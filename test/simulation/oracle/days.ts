@@ -45,6 +45,7 @@ function toldOf(app: string, dayOf: (at: string) => string): readonly Told[] {
   const call = `analytics.call c where c.app_id = '${app}'`
   const session = `analytics.call_session s join analytics.call c using (app_id, call_id) where s.app_id = '${app}'`
   const usage = `analytics.usage_by_day u where u.app_id = '${app}'`
+  const feed = `ingest.complete_day d where d.app_id = '${app}' and d.stream = 'app-events'`
   const begun = `classroom.class c where c.app_id = '${app}' and c.started_at is not null`
   return [
     {
@@ -62,6 +63,14 @@ function toldOf(app: string, dayOf: (at: string) => string): readonly Told[] {
       stored: `select s.sid || ' ' || ${dayOf('s.joined_at')} as key, count(*)::int as n from ${session} group by 1`,
       told: `select q.sid || ' ' || q.day as key, count(*)::int as n from analytics.session_quality q
              where q.app_id = '${app}' group by 1`,
+    },
+    {
+      what: 'gaps of the feed on days',
+      stored: `select t.day::date::text as key, count(*)::int as n from ingest.gap g
+               cross join lateral generate_series(${dayOf('g.range_from')}, ${dayOf(`(g.range_to - interval '1 microsecond')`)}, interval '1 day') t(day)
+               where g.app_id = '${app}' and g.stream = 'app-events' and g.state in ('open', 'lost')
+                 and t.day::date in (select d.day from ${feed}) group by 1`,
+      told: `select d.day::text as key, d.gaps as n from ${feed} and d.gaps > 0`,
     },
     {
       what: 'classes with their day',

@@ -3,6 +3,7 @@ import type { Examination, Finding } from './examination.ts'
 import { examineHeed, examineNotices, withoutSecrets } from './notices.ts'
 import { type OurClocks, ourClocks, type Span } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
+import { examineWatched } from './watched.ts'
 
 /** How long what happens takes to be seen while nothing goes wrong, ms: two whole lists, and a queue before them. */
 /** A list is asked, answered and stored within so long after its time, ms. */
@@ -75,6 +76,7 @@ export async function examinePlayers(examination: Examination): Promise<readonly
     ...compareTable(stored.get('cloud_player')!, players),
     ...compareTable(stored.get('cloud_player_change')!, histories),
     ...findings,
+    ...(await examineWatched(examination, stored.get('cloud_player')!)),
     ...examineNotices(examination, stored.get('notification')!),
     ...examineHeed(examination),
   ]
