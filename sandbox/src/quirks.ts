@@ -34,6 +34,8 @@ export interface Quirks {
   readonly crossing: number
   /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
   readonly brokenRecording: number
+  /** Of the answers to quizzes: those that are thought over and given once more, where that is oftener than in life. */
+  readonly secondThought: number
   /** Of the classes that end: those in whose last moment a quiz begins, which the teacher ends long after. */
   readonly lateQuiz: number
   /** Of the recordings: those whose files appear only when more than two thirds of the time are over for which a room is known. */
@@ -75,6 +77,7 @@ export const noQuirks: Quirks = {
   tradedPlace: 0,
   crossing: 0,
   brokenRecording: 0,
+  secondThought: 0,
   lateQuiz: 0,
   lateFiles: 0,
   clearedFiles: 0,

@@ -1,6 +1,14 @@
 import type { Switches } from '../../sandbox/src/index.ts'
 import type { Demands, Drawn, DrawnApp, Pace } from './draw.ts'
-import { type Allowance, type AnalyticsGroup, analyticsLimits, tightened } from './oracle/contract.ts'
+import {
+  type Allowance,
+  type AnalyticsGroup,
+  allowanceOf,
+  analyticsLimits,
+  perDay,
+  spared,
+  tightened,
+} from './oracle/contract.ts'
 import { isDrawn, pick, type Seed } from './world.ts'
 
 const second = 1_000
@@ -18,9 +26,21 @@ const rateNames = new Map([
   [86_400, 'perDay'],
 ])
 
-/** The same as an operator writes it. */
-function limitsOf({ contract }: DrawnApp, isTight: boolean): string {
-  if (contract !== 'own') return ''
+/** Of a documented plan the requests of a day alone, as an operator writes them who leaves some to others. */
+function sparedOf({ contract }: DrawnApp): string {
+  const groups = (Object.keys(analyticsLimits) as AnalyticsGroup[]).flatMap(group => {
+    const { rates = [] } = allowanceOf(group, contract) ?? {}
+    return spared(rates)
+      .filter(({ window }) => window === perDay)
+      .map(({ requests }) => [group, { perDay: requests }] as const)
+  })
+  return `
+    limits: ${JSON.stringify(Object.fromEntries(groups))}`
+}
+
+/** The limits of an app, where an operator says any. */
+function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & Told): string {
+  if (app.contract !== 'own') return spares ? sparedOf(app) : ''
   const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
     ...Object.fromEntries(
       (isTight ? tightened(rates) : rates).map(({ requests, window }) => [rateNames.get(window), requests]),
@@ -52,8 +72,9 @@ export function configOf(
   { roomMemory, streams, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter, sequenceScope }: Switches,
   apps: Drawn['apps'],
-  { callLateness, feedEvery = minute, ages, users, zone, isTight = false }: Demands & Told,
+  told: Demands & Told,
 ): string {
+  const { callLateness, feedEvery = minute, ages, users, zone } = told
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
     app => `
@@ -63,7 +84,7 @@ export function configOf(
     timeZone: ${zone ?? 'UTC'}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
-    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, isTight)}`,
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
   const asks = (metric: string | undefined, more = '') =>

@@ -69,6 +69,8 @@ export interface Demands {
   readonly spells?: readonly Spell[]
   /** Mean time between two players of an app, ms. */
   readonly playersEvery?: number
+  /** Channels in which every other one of them plays. */
+  readonly playersIn?: readonly string[]
   /** Players are made and ended with the program's own client, and not past it. */
   readonly byHand?: boolean
   /** Beside each notification comes one that its secret has not signed. */
@@ -97,6 +99,8 @@ export interface Demands {
   readonly ahead?: number
   /** Each class of fault that it has is sure to strike. */
   readonly isThorough?: boolean
+  /** It heals for so long at least, unless somebody says otherwise, ms. */
+  readonly calm?: number
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
@@ -104,6 +108,8 @@ export interface Demands {
   readonly zone?: Zone
   /** When the configuration is changed: from then on it allows half as much in a short while, ms. */
   readonly tightenedAt?: number
+  /** The configuration leaves a tenth of a day's requests of a plan to others, and says nothing else of its limits. */
+  readonly spares?: boolean
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
   readonly feedEvery?: number
 }

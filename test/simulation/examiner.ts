@@ -5,6 +5,7 @@ import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
 import { examineAnalytics } from './oracle/analytics.ts'
 import { examineAskers } from './oracle/askers.ts'
+import { examineBounds } from './oracle/bounds.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import { examineDays } from './oracle/days.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
@@ -26,7 +27,7 @@ const longestRound = 12 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
-  ...[examineNearness, examineMarks, examineLessons, examineDays],
+  ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -44,6 +45,7 @@ interface World {
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
   readonly feedEvery: Examination['feedEvery']
+  readonly spares: Examination['spares']
   /** When the configuration was changed, virtual ms. */
   readonly tightenedAt: number | undefined
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
@@ -149,7 +151,7 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
-    const { callLateness, feedEvery, tightenedAt } = this.#world
+    const { callLateness, feedEvery, tightenedAt, spares } = this.#world
     const { apps, spells, classes, config, series, listEvery, zone, users } = drawn
     const hands = this.#world.hands()
     return {
@@ -176,6 +178,7 @@ export class Examiner {
       ...{ users },
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
+      ...(spares !== undefined && { spares }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),

@@ -18,6 +18,8 @@ export interface DriverOptions {
   readonly random: Random
   /** Mean time between two players, ms. */
   readonly every?: number | undefined
+  /** Channels in which every other one plays; any of forty where absent. */
+  readonly channels?: readonly string[] | undefined
   /** When somebody made one last, of all drivers of a world: the provider counts for all of a credential. */
   readonly made: { at: number }
   /** With whose help; without any, past the program. */
@@ -51,6 +53,7 @@ export function createDriver({
   app,
   random,
   every = usually,
+  channels = [],
   made,
   hands,
 }: DriverOptions): Driver {
@@ -122,7 +125,7 @@ export function createDriver({
     const user = pick<object>({ uid: 10_000 + count }, { uid: 0 }, { account: `bot ${count}` })
     return {
       streamUrl: address(),
-      channelName: `class-${between(1, 40)}`,
+      channelName: channels.length > 0 && chance(0.5) ? pick(...channels) : `class-${between(1, 40)}`,
       ...user,
       ...(chance(0.6) && {
         name: chance(hands?.() ? 0.4 : 0.1) ? `player-${between(1, count)}` : `player-${count}`,

@@ -127,7 +127,7 @@ class Run {
     const { aim, callLateness, handAsks } = demands
     // A plan without call analytics owes nothing for long. What ages must be complete before, or becomes so meanwhile.
     const owed = apps.some(({ contract }) => contract !== 'starter') ? longestOwed : 0
-    this.#calm = ages ? longestOwed : (calm ?? owed)
+    this.#calm = ages ? longestOwed : (calm ?? demands.calm ?? owed)
     this.#byHand = byHand
     this.#ages = ages
     this.#isThorough = isThorough
@@ -168,7 +168,8 @@ class Run {
     this.#drivers = apps.map(({ id: app }) =>
       createDriver({
         ...{ kernel: this.kernel, sandbox: this.#sandbox, app, random: this.#random(`driver of ${app}`) },
-        ...{ made, every: demands.playersEvery, hands: () => (byHand ? this.#hands : undefined) },
+        ...{ made, every: demands.playersEvery, channels: demands.playersIn },
+        hands: () => (byHand ? this.#hands : undefined),
       }),
     )
   }
@@ -180,7 +181,7 @@ class Run {
       ...{ kernel, server, sandbox: this.#sandbox, processes: this.#processes, drawn: this.#drawn },
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
-      tightenedAt: this.#demands.tightenedAt,
+      ...{ tightenedAt: this.#demands.tightenedAt, spares: this.#demands.spares },
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)

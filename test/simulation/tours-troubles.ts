@@ -95,6 +95,8 @@ export const outages: Tour = {
       spellOf('404', { from: 1 * minute, to: 46 * minute, app: 'alpha', operation: 'callMetrics' }),
       spellOf('503', { from: 2 * minute, to: 40 * minute, app: 'alpha', operation: 'realtimeUsage' }),
       spellOf('502', { from: 4 * minute, to: 15 * minute, app: 'alpha', operation: 'appEvents' }),
+      // No room is gone because a gateway knows none: while that is so it is looked at everything for the first time.
+      spellOf('404', { from: 6 * minute, to: 11.9 * minute, app: 'alpha', operation: 'roomEvents' }),
       spellOf('500', { from: 18 * minute, to: 33 * minute, app: 'alpha', operation: 'roomEvents' }),
       // For a while with all of its service, whatever it is that waits.
       ...['appEvents', 'recordings', 'resources', 'popupQuiz', 'poll'].map(operation =>

@@ -12,6 +12,9 @@ interface Quiz {
   readonly answers: Map<string, boolean>
 }
 
+/** Share of the answers that a student thinks over. */
+const thinkAgain = 0.05
+
 /** A pop-up quiz: asked, answered by most within a minute (some think again), then ended by the teacher. */
 export function askQuiz(room: Classroom, now: number): void {
   const students = studentsPresent(room)
@@ -52,7 +55,8 @@ function answerLater(room: Classroom, quiz: Quiz, student: Pupil, time: number):
   room.later(time, now => {
     if (!room.present.has(student.userUuid)) return
     answer(room, quiz, student, now)
-    if (room.draw.chance(0.05)) room.later(now + 4_000, later => answer(room, quiz, student, later))
+    const secondThought = Math.max(thinkAgain, room.rules.quirks.secondThought)
+    if (room.draw.chance(secondThought)) room.later(now + 4_000, later => answer(room, quiz, student, later))
   })
 }
 

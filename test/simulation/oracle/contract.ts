@@ -28,6 +28,17 @@ export function tightened(rates: readonly Rate[]): readonly Rate[] {
   }))
 }
 
+/** Window of the requests of a day, seconds. */
+export const perDay = 86_400
+
+/** A tenth of a day's requests is left to others. */
+export function spared(rates: readonly Rate[]): readonly Rate[] {
+  return rates.map(({ requests, window }) => ({
+    requests: window === perDay ? Math.floor(requests * 0.9) : requests,
+    window,
+  }))
+}
+
 type ByPlan = Readonly<Partial<Record<Plan, Allowance>>>
 
 const minute = 60

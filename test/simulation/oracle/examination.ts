@@ -93,6 +93,8 @@ export interface Examination {
   readonly hoursAhead?: number
   /** When the configuration was changed so that it allows half as much in a short while. */
   readonly tightenedAt?: number
+  /** The configuration leaves a tenth of a day's requests to others, and says nothing else of limits. */
+  readonly spares?: boolean
   /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
   readonly feedEvery?: number
   /** How often players are listed, ms; every minute where nobody said so. */

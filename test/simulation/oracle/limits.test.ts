@@ -52,6 +52,14 @@ describe('how often may be asked', () => {
     )
   })
 
+  it('a tenth of a day is left to others where the configuration says so, and a minute as it is documented', async () => {
+    const spread = every(60_000, 37, 'usageInsight')
+    expect(await examine(spread)).toEqual([])
+    expect((await examine(spread, { spares: true }))[0]?.text).toMatch(/more than 36 requests within 86400 s/)
+    const fast = every(1_000, 4, 'usageInsight')
+    expect((await examine(fast, { spares: true }))[0]?.text).toMatch(/more than 3 requests within 60 s/)
+  })
+
   it('half as much may be asked in a minute once the configuration says so', async () => {
     const asked = every(30_000, 10, 'realtimeUsage')
     const tightenedAt = now + 60_000

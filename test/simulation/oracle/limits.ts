@@ -7,6 +7,7 @@ import {
   type Plan,
   playerLimits,
   type Rate,
+  spared,
   tightened,
 } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
@@ -24,11 +25,11 @@ interface Counted {
  * many things at once.
  */
 export async function examineLimits(examination: Examination): Promise<readonly Finding[]> {
-  const { sandbox, apps, counters, tightenedAt } = examination
+  const { sandbox, apps, counters, tightenedAt, spares = false } = examination
   const plans = new Map(apps.map(({ id, plan }) => [id, plan]))
   const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
   return [
-    ...beyondRates(arrivals, sandbox, { plans, counters, tightenedAt }),
+    ...beyondRates(arrivals, sandbox, { plans, counters, tightenedAt, spares }),
     ...arrivals.flatMap(arrival => rulesBroken(arrival, plans, () => heldFor(arrival, examination))),
   ]
 }
@@ -47,6 +48,7 @@ interface Sharing {
   readonly counters: Examination['counters'] | undefined
   readonly plans: ReadonlyMap<string, Plan>
   readonly tightenedAt: Examination['tightenedAt']
+  readonly spares: boolean
 }
 
 /** So long requests are on their way that were sent before a configuration was changed, ms. */
@@ -57,8 +59,10 @@ function beyondRates(arrivals: readonly Arrival[], sandbox: Sandbox, sharing: Sh
   const counters = Map.groupBy(counted, ({ counter }) => counter)
   return [...counters].flatMap(([counter, members]): readonly Finding[] => {
     const times = members.map(({ arrival }) => arrival.time).sort((a, b) => a - b)
-    const rates = strictest(members.flatMap(({ rates }) => rates))
-    const tight = groupOf[members[0]!.arrival.operation ?? ''] === undefined ? [] : tightened(rates)
+    const documented = strictest(members.flatMap(({ rates }) => rates))
+    const isOfPlan = groupOf[members[0]!.arrival.operation ?? ''] !== undefined
+    const rates = isOfPlan && sharing.spares ? spared(documented) : documented
+    const tight = isOfPlan ? tightened(rates) : []
     const since = (sharing.tightenedAt ?? Number.POSITIVE_INFINITY) + onTheirWay
     const later = times.filter(time => time >= since)
     const held = rates.map(rate => ({ rate, ends: endsBeyond(times, rate) }))
