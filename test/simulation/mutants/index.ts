@@ -10,6 +10,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
+import { strangersFour } from './strangers-four.ts'
 import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
 import { together } from './together.ts'
@@ -34,4 +35,5 @@ export const plants: readonly Plant[] = [
   ...visitors,
   ...teachers,
   ...strangersThree,
+  ...strangersFour,
 ]
