@@ -129,7 +129,7 @@ export const strangersFour: readonly Plant[] = [
     says: 'who was not seen leaving has stayed to the last event of the room, also where that is after the end of the class',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0003-classroom.sql',
+    file: 'migrations/0024-stays-within-an-event.sql',
     find: 'coalesce(left_at, case when ended_at > at then ended_at',
     put: 'coalesce(left_at, case when ended_at > at then greatest(ended_at, last_event_at)',
   },
