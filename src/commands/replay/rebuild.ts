@@ -162,7 +162,7 @@ function itemReader(
     const page: Page = {
       series: room,
       cursor: onwards,
-      purpose: 'read',
+      purpose: 'again',
       items: run.map(({ data }) => data),
       nextId: onwards,
       answeredAt: untold,
