@@ -6,6 +6,7 @@ import {
   late,
   lessons,
   marks,
+  midnights,
   pauses,
   quiet,
   relays,
@@ -303,7 +304,20 @@ export const troubles = named({ outages, answers, machines })
 export const tours: Readonly<Record<string, Tour>> = {
   ...troubles,
   ...named({ lives, numbers, silence, pages, calls, long, whole, budgets, hands, ages }),
-  ...named({ late, reuse, commits, pauses, relays, marks, lessons, spending, wishes, quiet, crowd }),
+  ...named({
+    late,
+    reuse,
+    midnights,
+    commits,
+    pauses,
+    relays,
+    marks,
+    lessons,
+    spending,
+    wishes,
+    quiet,
+    crowd,
+  }),
 }
 
 /** What a tour leaves open it draws by itself: otherwise all would go through the one world of their seed. */
