@@ -119,11 +119,8 @@ export interface Page {
   readonly series: string
   /** nextId that the page was asked with; null is the beginning. */
   readonly cursor: string | null
-  /**
-   * Why the page was read: to go on, or to see whether the room is still the one we know; `again`: out of the database,
-   * which does not know when it was answered.
-   */
-  readonly purpose: 'read' | 'probe' | 'again'
+  /** Why the page was read: to go on, or to see whether the room is still the one we know. */
+  readonly purpose: 'read' | 'probe'
   /** A reading that is broken off goes on after this page, and nothing has said meanwhile that the room is gone. */
   readonly isUnderWay?: boolean
   readonly items: readonly unknown[]

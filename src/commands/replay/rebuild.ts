@@ -162,7 +162,7 @@ function itemReader(
     const page: Page = {
       series: room,
       cursor: onwards,
-      purpose: 'again',
+      purpose: 'read',
       items: run.map(({ data }) => data),
       nextId: onwards,
       answeredAt: untold,

@@ -136,7 +136,7 @@ export function readItems<T>(
   const isToldAnew = isLast(page) && hasLateOne([...events.keys()], streamState)
   return {
     events: [...events.values()],
-    changes: (page.purpose === 'again' ? changes : holdBetween(changes, ownTimes)).map(change =>
+    changes: holdBetween(changes, ownTimes).map(change =>
       isToldAnew ? { ...change, isKnown: false } : change,
     ),
     rejects,
