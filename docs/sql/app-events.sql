@@ -37,7 +37,7 @@ with
   ),
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
-           s.event_time as stored_time, s.data as stored_data, s.at as stored_at, s.at_source as stored_at_source,
+           s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
            case when s.source is null then not ((p.trusted and (p.incarnation = 1 or case
       when e.at_source = 'event' then coalesce(e.event_time >= p.begun, false)
       else not exists (
@@ -71,7 +71,7 @@ with
     join place p using (room_uuid)
     -- "offset 0" keeps all four columns an index condition of one look-up an event, whatever the statistics say.
     left join lateral (
-      select s.source, s.cmd, s.event_time, s.data, s.at, s.at_source from classroom.room_event s
+      select s.source, s.cmd, s.event_time, s.data, s.at from classroom.room_event s
       where s.app_id = :app and s.room_uuid = e.room_uuid and s.incarnation = p.incarnation and s.sequence = e.sequence
       offset 0
     ) s on true

@@ -22,7 +22,7 @@ with
   ),
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
-           s.event_time as stored_time, s.data as stored_data, s.at as stored_at, s.at_source as stored_at_source,
+           s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
            case when s.source is null then not p.trusted
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 when s.source = 'log' and s.data is distinct from e.data then true
@@ -32,27 +32,21 @@ with
     join place p using (room_uuid)
     -- "offset 0" keeps all four columns an index condition of one look-up an event, whatever the statistics say.
     left join lateral (
-      select s.source, s.cmd, s.event_time, s.data, s.at, s.at_source from classroom.room_event s
+      select s.source, s.cmd, s.event_time, s.data, s.at from classroom.room_event s
       where s.app_id = :app and s.room_uuid = e.room_uuid and s.incarnation = p.incarnation and s.sequence = e.sequence
       offset 0
     ) s on true
   ),
   replaced as materialized (
-    select r.* from (
-      select j.sequence, j.stored_cmd <> j.cmd or j.stored_time is distinct from j.event_time as other,
-             j.stored_data is distinct from j.data as reworded,
-             case when j.at < j.stored_at and 'event' not in (j.at_source, j.stored_at_source) then coalesce(j.stored_at > (
-               select e.at from event e where e.sequence > j.sequence and e.at_source = 'event' order by e.sequence limit 1
-             ), false) else false end as late
-      from judged j
-      where j.fresh and j.stored_source = 'feed'
-    ) r
-    where r.other or r.reworded or r.late
+    select j.sequence, j.stored_cmd <> j.cmd or j.stored_time is distinct from j.event_time as other
+    from judged j
+    where j.fresh and j.stored_source = 'feed'
+      and (j.stored_cmd <> j.cmd or j.stored_time is distinct from j.event_time or j.stored_data is distinct from j.data)
   ),
   state_change as materialized (
     select room_uuid, sequence, coalesce(d.state, c.state) as state,
            coalesce(d.started_at, case when not sequence = any (array(select x.sequence from replaced x where x.other)) then c.started_at end) as started_at,
-           case when c.at is null or sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then d.at else c.at end as at, c.at is null as fresh
+           case when c.at is null or sequence = any (array(select x.sequence from replaced x where x.other)) then d.at else c.at end as at, c.at is null as fresh
     from (
       select c.* from place p
       cross join lateral (
@@ -132,7 +126,7 @@ with
     from judged d where d.fresh
     on conflict (app_id, room_uuid, incarnation, sequence) do update set cmd = excluded.cmd, version = excluded.version, data = excluded.data,
            event_time = excluded.event_time, extra = excluded.extra, source = excluded.source,
-           at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end, at_source = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at_source else t.at_source end, received_at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.received_at else t.received_at end
+           at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end, at_source = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at_source else t.at_source end, received_at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.received_at else t.received_at end
          where t.source = 'feed'
     returning (xmax = 0) as fresh
   ),
@@ -384,12 +378,12 @@ with
     insert into classroom.room_state_change as t (app_id, incarnation, room_uuid, sequence, at, extra, state, started_at)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.at, d.extra, d.state, d.started_at
     from json_to_recordset(:rows_room_state_change::json) as d(room_uuid text, sequence bigint, at timestamptz, extra jsonb, state int, started_at timestamptz) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         state = excluded.state,
         started_at = excluded.started_at
       where (t.at, t.extra, t.state, t.started_at) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.state,
         excluded.started_at)
@@ -399,7 +393,7 @@ with
     insert into classroom.chat_message as t (app_id, incarnation, room_uuid, sequence, at, extra, user_uuid, user_name, role, message, type)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.at, d.extra, d.user_uuid, d.user_name, d.role, d.message, d.type
     from json_to_recordset(:rows_chat_message::json) as d(room_uuid text, sequence bigint, at timestamptz, extra jsonb, user_uuid text, user_name text, role text, message text, type int) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         user_uuid = excluded.user_uuid,
         user_name = excluded.user_name,
@@ -407,7 +401,7 @@ with
         message = excluded.message,
         type = excluded.type
       where (t.at, t.extra, t.user_uuid, t.user_name, t.role, t.message, t.type) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.user_uuid,
         excluded.user_name,
@@ -420,7 +414,7 @@ with
     insert into classroom.attendance as t (app_id, incarnation, room_uuid, sequence, ordinal, at, extra, user_uuid, user_name, role, stream_uuid, action, total)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.ordinal, d.at, d.extra, d.user_uuid, d.user_name, d.role, d.stream_uuid, d.action, d.total
     from json_to_recordset(:rows_attendance::json) as d(room_uuid text, sequence bigint, ordinal int, at timestamptz, extra jsonb, user_uuid text, user_name text, role text, stream_uuid text, action text, total int) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         user_uuid = excluded.user_uuid,
         user_name = excluded.user_name,
@@ -429,7 +423,7 @@ with
         action = excluded.action,
         total = excluded.total
       where (t.at, t.extra, t.user_uuid, t.user_name, t.role, t.stream_uuid, t.action, t.total) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.user_uuid,
         excluded.user_name,
@@ -443,7 +437,7 @@ with
     insert into classroom.recording_state_change as t (app_id, incarnation, room_uuid, sequence, at, extra, state, record_id, sid, resource_id, started_at)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.at, d.extra, d.state, d.record_id, d.sid, d.resource_id, d.started_at
     from json_to_recordset(:rows_recording_state_change::json) as d(room_uuid text, sequence bigint, at timestamptz, extra jsonb, state int, record_id text, sid text, resource_id text, started_at timestamptz) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = coalesce(excluded.extra, t.extra),
         state = coalesce(excluded.state, t.state),
         record_id = coalesce(excluded.record_id, t.record_id),
@@ -451,7 +445,7 @@ with
         resource_id = coalesce(excluded.resource_id, t.resource_id),
         started_at = coalesce(excluded.started_at, t.started_at)
       where (t.at, t.extra, t.state, t.record_id, t.sid, t.resource_id, t.started_at) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         coalesce(excluded.extra, t.extra),
         coalesce(excluded.state, t.state),
         coalesce(excluded.record_id, t.record_id),
@@ -464,13 +458,13 @@ with
     insert into classroom.reward as t (app_id, incarnation, room_uuid, sequence, ordinal, at, extra, user_uuid, changed_reward, total)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.ordinal, d.at, d.extra, d.user_uuid, d.changed_reward, d.total
     from json_to_recordset(:rows_reward::json) as d(room_uuid text, sequence bigint, ordinal int, at timestamptz, extra jsonb, user_uuid text, changed_reward double precision, total double precision) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         user_uuid = excluded.user_uuid,
         changed_reward = excluded.changed_reward,
         total = excluded.total
       where (t.at, t.extra, t.user_uuid, t.changed_reward, t.total) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.user_uuid,
         excluded.changed_reward,
@@ -481,7 +475,7 @@ with
     insert into classroom.resource_change as t (app_id, incarnation, room_uuid, sequence, ordinal, at, extra, resource_uuid, action, resource_name, ext, size, url, task_uuid, task_progress, operator_uuid, operator_name, operator_role)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.ordinal, d.at, d.extra, d.resource_uuid, d.action, d.resource_name, d.ext, d.size, d.url, d.task_uuid, d.task_progress, d.operator_uuid, d.operator_name, d.operator_role
     from json_to_recordset(:rows_resource_change::json) as d(room_uuid text, sequence bigint, ordinal int, at timestamptz, extra jsonb, resource_uuid text, action text, resource_name text, ext text, size double precision, url text, task_uuid text, task_progress jsonb, operator_uuid text, operator_name text, operator_role text) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         resource_uuid = excluded.resource_uuid,
         action = excluded.action,
@@ -495,7 +489,7 @@ with
         operator_name = excluded.operator_name,
         operator_role = excluded.operator_role
       where (t.at, t.extra, t.resource_uuid, t.action, t.resource_name, t.ext, t.size, t.url, t.task_uuid, t.task_progress, t.operator_uuid, t.operator_name, t.operator_role) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.resource_uuid,
         excluded.action,
@@ -514,13 +508,13 @@ with
     insert into classroom.stage_change as t (app_id, incarnation, room_uuid, sequence, ordinal, at, extra, user_uuid, action, is_listed)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.ordinal, d.at, d.extra, d.user_uuid, d.action, d.is_listed
     from json_to_recordset(:rows_stage_change::json) as d(room_uuid text, sequence bigint, ordinal int, at timestamptz, extra jsonb, user_uuid text, action text, is_listed boolean) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         user_uuid = excluded.user_uuid,
         action = excluded.action,
         is_listed = excluded.is_listed
       where (t.at, t.extra, t.user_uuid, t.action, t.is_listed) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.user_uuid,
         excluded.action,
@@ -531,14 +525,14 @@ with
     insert into classroom.hand_wave as t (app_id, incarnation, room_uuid, sequence, ordinal, at, extra, user_uuid, action, is_listed, payload)
     select :app, j.incarnation, d.room_uuid, d.sequence, d.ordinal, d.at, d.extra, d.user_uuid, d.action, d.is_listed, d.payload
     from json_to_recordset(:rows_hand_wave::json) as d(room_uuid text, sequence bigint, ordinal int, at timestamptz, extra jsonb, user_uuid text, action text, is_listed boolean, payload jsonb) join judged j on j.room_uuid = d.room_uuid and j.sequence = d.sequence where j.fresh
-    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+    on conflict (app_id, room_uuid, incarnation, sequence, ordinal) do update set at = case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         extra = excluded.extra,
         user_uuid = excluded.user_uuid,
         action = excluded.action,
         is_listed = excluded.is_listed,
         payload = excluded.payload
       where (t.at, t.extra, t.user_uuid, t.action, t.is_listed, t.payload) is distinct from (
-        case when t.sequence = any (array(select x.sequence from replaced x where x.other or x.late)) then excluded.at else t.at end,
+        case when t.sequence = any (array(select x.sequence from replaced x where x.other)) then excluded.at else t.at end,
         excluded.extra,
         excluded.user_uuid,
         excluded.action,

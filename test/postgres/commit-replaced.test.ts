@@ -32,53 +32,6 @@ describe('what the log takes back of the feed', () => {
       [room],
     )
 
-  it('is an estimate that lies after the next event which has a time, and what the room became by it; no other time', async () => {
-    const room = await freshRoom(db)
-    const change = (at: number) => {
-      return { room_uuid: room, sequence: 2, at: time(at), state: 2, started_at: null, extra: null }
-    }
-    const ended = (at: number) => event(room, 2, { cmd: 1, own: null, at, data: { state: 2 } })
-    const rowsOf = (at: readonly [own: number, ended: number, chat: number, within: number]) =>
-      rowSet({
-        'classroom.room': [
-          roomRow(room, { state: 2, stateSequence: 2, ended: at[1], first: at[1], last: 40 }),
-        ],
-        'classroom.room_event': [
-          event(room, 1, { own: at[0] }),
-          ended(at[1]),
-          event(room, 3, { own: null, at: at[2] }),
-          event(room, 5, { own: null, at: at[3] }),
-        ],
-        'classroom.room_state_change': [change(at[1])],
-        'classroom.chat_message': [chat(room, 3, 'late', at[2]), chat(room, 5, 'within', at[3])],
-      })
-    await feed(db, { rows: rowsOf([20, 30, 40, 14]) })
-    const told = rowsOf([20, 3, 3, 10])
-    const timed = [event(room, 4, { own: 10 }), event(room, 6, { own: 15 })]
-    const rows = { ...told, 'classroom.room_event': [...told['classroom.room_event']!, ...timed] as never }
-    await db.store.commit(logPage(room, 0, { rows }))
-
-    const stored = await db.rows(
-      `select sequence::int, at, at_source, received_at from classroom.room_event where room_uuid = '${room}' order by 1`,
-    )
-    const at = (minutes: number) => new Date(time(minutes))
-    expect(stored).toMatchObject([
-      { sequence: 1, at: at(20), at_source: 'event' },
-      { sequence: 2, at: at(3), at_source: 'provider', received_at: at(30) },
-      { sequence: 3, at: at(3), received_at: at(40) },
-      { sequence: 4, at: at(10) },
-      { sequence: 5, at: at(14) },
-      { sequence: 6, at: at(15) },
-    ])
-    expect(
-      await db.rows(`select at from classroom.chat_message where room_uuid = '${room}' order by sequence`),
-    ).toEqual([{ at: at(3) }, { at: at(14) }])
-    expect(await db.rows(`select at from classroom.room_state_change where room_uuid = '${room}'`)).toEqual([
-      { at: at(3) },
-    ])
-    expect(await roomOf(db, room)).toMatchObject({ state: 2, ended_at: at(3), valid_from: at(3) })
-  })
-
   it('leaves no row of an event that was another one, and the times are those of the right one', async () => {
     const room = await freshRoom(db)
     const wrong = [0, 1, 2].map(ordinal => enter(room, 1, ordinal, `old-${ordinal}`, 1))

@@ -5,7 +5,6 @@ import { type Statement, statement } from '../statement.ts'
 import { advanced, fence, incoming, rejected, settled, store, verdict } from './ctes.ts'
 import {
   followed,
-  isMistimed,
   isOfOther,
   reopened,
   replacedEvents,
@@ -88,7 +87,7 @@ function judged(source: 'feed' | 'log', fresh: string): string {
   return `
   judged as materialized (
     select e.*, p.incarnation, s.source as stored_source, s.cmd as stored_cmd,
-           s.event_time as stored_time, s.data as stored_data, s.at as stored_at, s.at_source as stored_at_source,
+           s.event_time as stored_time, s.data as stored_data, s.at as stored_at,
            case when s.source is null then not ${placed}
                 when s.cmd <> e.cmd or s.event_time is distinct from e.event_time then true
                 when ${reworded}${untold} then true
@@ -98,7 +97,7 @@ function judged(source: 'feed' | 'log', fresh: string): string {
     join place p using (room_uuid)
     -- "offset 0" keeps all four columns an index condition of one look-up an event, whatever the statistics say.
     left join lateral (
-      select s.source, s.cmd, s.event_time, s.data, s.at, s.at_source from classroom.room_event s
+      select s.source, s.cmd, s.event_time, s.data, s.at from classroom.room_event s
       where s.app_id = :app and s.room_uuid = e.room_uuid and s.incarnation = p.incarnation and s.sequence = e.sequence
       offset 0
     ) s on true
@@ -113,12 +112,8 @@ const trustedAsNew = `(${trustedOfFeed} and e.sequence > coalesce(p.logged, -1)
 const feedFresh = `${trustedAsNew} and s.source is null`
 const logFresh = `s.source is null or s.source = 'feed'`
 
-/**
- * The first sight of an event is nearest to when it happened, if it was this event that was seen, and not too late by what
- * its log tells.
- */
-const firstSight = (column: string) => `case when ${isMistimed} then excluded.${column} else t.${column} end`
-const firstReceived = `case when ${isOfOther} then excluded.received_at else t.received_at end`
+/** The first sight of an event is nearest to when it happened, if it was this event that was seen. */
+const firstSight = (column: string) => `case when ${isOfOther} then excluded.${column} else t.${column} end`
 
 function storedEvents(source: 'feed' | 'log'): string {
   const columns = Object.keys(roomEvent.columns)
@@ -127,7 +122,7 @@ function storedEvents(source: 'feed' | 'log'): string {
       ? 'do nothing'
       : `do update set cmd = excluded.cmd, version = excluded.version, data = excluded.data,
            event_time = excluded.event_time, extra = excluded.extra, source = excluded.source,
-           at = ${firstSight('at')}, at_source = ${firstSight('at_source')}, received_at = ${firstReceived}
+           at = ${firstSight('at')}, at_source = ${firstSight('at_source')}, received_at = ${firstSight('received_at')}
          where t.source = 'feed'`
   return `
   stored_room_event as (

@@ -54,12 +54,6 @@ export interface Known {
   readonly items: readonly (readonly [position: string, hash: string])[] | null
 }
 
-interface Stored {
-  readonly source: 'feed' | 'log'
-  /** Ms since the epoch. */
-  readonly at: number
-}
-
 /** Whether a page may go with others at all: whatever is out of the ordinary goes the careful way. */
 export function isPlain({ source, room, rejects, holes, isUndecided, settles }: PageCommit): boolean {
   const isOfRoom = room.kind === 'incarnation' && !room.opens && source !== 'feed'
@@ -105,16 +99,13 @@ export function sorted(
 ): Sorted | undefined {
   if (extraordinary) return undefined
   const { page, writes, forgotten } = one
-  const stored = new Map<string, Stored>(
-    (events ?? []).map(([sequence, source, at]) => [sequence, { source, at }]),
-  )
+  const stored = new Map((events ?? []).map(([sequence, source, at]) => [sequence, { source, at }]))
   const told = new Map(items ?? [])
   const widgets = rowsOf(one, widgetEvent)
   if (widgets.some(row => isOtherItem(row, told))) return undefined
   const own = rowsOf(one, roomEvent)
   const repeats = stored.size === 0 ? [] : own.filter(({ sequence }) => stored.has(String(sequence)))
   const confirms = repeats.filter(({ sequence }) => stored.get(String(sequence))!.source === 'feed')
-  if (confirms.length > 0 && hasLate(own, stored)) return undefined
   const heard =
     stored.size === 0 ? [] : own.map(({ sequence, at }) => stored.get(String(sequence))?.at ?? Date.parse(at))
   if (heard.some(Number.isNaN)) return undefined
@@ -153,19 +144,6 @@ export function sorted(
     ...{ confirms, repeats, heard: heard.length > 0 ? Math.max(...heard) : null },
     ...{ stored: none(writes), version: undefined },
   }
-}
-
-/** Whether the feed told of an event, which may have no time, when the next one of the log that has one had happened. */
-function hasLate(events: readonly RoomEventRow[], stored: ReadonlyMap<string, Stored>): boolean {
-  let next = Number.POSITIVE_INFINITY
-  return events.toReversed().some(({ sequence, at, at_source }) => {
-    if (at_source === 'event') {
-      next = Date.parse(at)
-      return false
-    }
-    const known = stored.get(String(sequence))
-    return known?.source === 'feed' && known.at > next
-  })
 }
 
 function isOtherItem({ position, content_hash }: WidgetEventRow, told: ReadonlyMap<string, string>): boolean {

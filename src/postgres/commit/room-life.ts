@@ -15,34 +15,20 @@ import { incoming } from './ctes.ts'
 const ofRoom = (t: string) =>
   `${t}.app_id = :app and ${t}.room_uuid = :series and ${t}.incarnation = :incarnation::int`
 
-/**
- * `other` is the event of another kind or time under the same sequence: nothing that the feed said of it is true. Of one that
- * is `late` all is true but when it happened: that was estimated, and the next event of the log that has a time of its own
- * had happened by then.
- */
+/** `other` is the event of another kind or time under the same sequence: nothing that the feed said of it is true. */
 export const replacedEvents = `
   replaced as materialized (
-    select r.* from (
-      select j.sequence, j.stored_cmd <> j.cmd or j.stored_time is distinct from j.event_time as other,
-             j.stored_data is distinct from j.data as reworded,
-             case when j.at < j.stored_at and 'event' not in (j.at_source, j.stored_at_source) then coalesce(j.stored_at > (
-               select e.at from event e where e.sequence > j.sequence and e.at_source = 'event' order by e.sequence limit 1
-             ), false) else false end as late
-      from judged j
-      where j.fresh and j.stored_source = 'feed'
-    ) r
-    where r.other or r.reworded or r.late
+    select j.sequence, j.stored_cmd <> j.cmd or j.stored_time is distinct from j.event_time as other
+    from judged j
+    where j.fresh and j.stored_source = 'feed'
+      and (j.stored_cmd <> j.cmd or j.stored_time is distinct from j.event_time or j.stored_data is distinct from j.data)
   )`
 
 const sequences = (which: string) => `array(select x.sequence from replaced x${which})`
 const others = sequences(' where x.other')
-const mistimed = sequences(' where x.other or x.late')
 
 /** Whether the stored row `t` tells of an event that was another one. */
 export const isOfOther = `t.sequence = any (${others})`
-
-/** Whether the time in the stored row `t` is that of another event, or too late. */
-export const isMistimed = `t.sequence = any (${mistimed})`
 
 /** Rows that the feed's event had and the log's has not. */
 function removed(table: Table): string {
@@ -88,10 +74,10 @@ type Source = 'feed' | 'log' | 'group'
 
 /**
  * All changes of state of the rooms whose page tells of one: as they are stored, and as the page has them. Where both
- * tell of one, the log is right, and the first sight of it is nearest to when it happened, unless that was too late.
+ * tell of one, the log is right, and the first sight of it is nearest to when it happened.
  */
 export function toldChanges(source: Source): readonly string[] {
-  const [wrong, untimely] = source === 'log' ? [others, mistimed] : ["'{}'::bigint[]", "'{}'::bigint[]"]
+  const wrong = source === 'log' ? others : "'{}'::bigint[]"
   const news = `exists (select from ${incoming(roomStateChange)} where d.room_uuid = p.room_uuid)`
   // A group brings nothing but what is fresh; its pages say themselves whether they told of a change.
   const concerned = {
@@ -105,7 +91,7 @@ export function toldChanges(source: Source): readonly string[] {
   state_change as materialized (
     select room_uuid, sequence, coalesce(d.state, c.state) as state,
            coalesce(d.started_at, case when not sequence = any (${wrong}) then c.started_at end) as started_at,
-           case when c.at is null or sequence = any (${untimely}) then d.at else c.at end as at, c.at is null as fresh
+           case when c.at is null or sequence = any (${wrong}) then d.at else c.at end as at, c.at is null as fresh
     from (
       select c.* from place p
       cross join lateral (

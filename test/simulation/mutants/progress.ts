@@ -212,7 +212,7 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'src/postgres/commit/events.ts',
-    find: `\`case when \${isMistimed} then excluded.\${column} else t.\${column} end\``,
+    find: `\`case when \${isOfOther} then excluded.\${column} else t.\${column} end\``,
     put: `\`excluded.\${column}\``,
   },
   {

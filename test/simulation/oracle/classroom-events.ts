@@ -25,8 +25,6 @@ export interface EventContext {
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log had been read to its end before it happened: it was seen live. */
   readonly isLive: (room: TrueRoom, event: TrueEvent) => boolean
-  /** Each answer about its log was stored and held all of it. */
-  readonly isReadWhole: (room: TrueRoom) => boolean
   /** Its log told it in its first words, and that was stored. */
   readonly isToldFirst: (room: TrueRoom, event: TrueEvent) => boolean
   readonly isEnd: boolean
@@ -49,7 +47,7 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
     const told = [...room.events].sort((a, b) => (a.sequence < b.sequence ? -1 : 1))
     const lastOfLog = lastLogged(rowsByKey, key, told)
     let neighbour: number | undefined
-    const following = timedAfter(told)
+    const following = timesAfter(told)
     let lastStart: unknown
     for (const [place, event] of told.entries()) {
       const { cmd, data } = event
@@ -60,7 +58,7 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
       const isDue = isKept && isEnd && !isExcused(room, event)
       if (isKept)
         expected.set(`${key} ${event.sequence}`, {
-          cells: cellsOf(room, event, { before: neighbour, next: following[place] }, context),
+          cells: cellsOf(room, event, { before: neighbour, after: following[place] }, context),
           isDue,
         })
       // What the log held back is due in the end, like all else.
@@ -125,39 +123,38 @@ function orLater(recordId: unknown): Rule {
   return new Rule(`null or ${recordId}`, value => value === null || value === recordId)
 }
 
-/** Of each event the next one that has a time in itself. */
-function timedAfter(events: readonly TrueEvent[]): readonly (TrueEvent | undefined)[] {
-  let next: TrueEvent | undefined
+/** Of each event the time that the next one has which has one. */
+function timesAfter(events: readonly TrueEvent[]): readonly (number | undefined)[] {
+  let next: number | undefined
   return events
     .toReversed()
     .map(event => {
-      const after = next
-      if (believed(event) !== undefined) next = event
-      return after
+      const time = next
+      next = believed(event) ?? next
+      return time
     })
     .toReversed()
 }
 
+/** Times that the last event before one and the next one after it have in themselves. */
 interface Neighbours {
-  /** The latest time that an event before has in itself. */
   readonly before: number | undefined
-  /** The next event that has one. */
-  readonly next: TrueEvent | undefined
+  readonly after: number | undefined
 }
 
-function cellsOf(room: TrueRoom, event: TrueEvent, { before, next }: Neighbours, context: EventContext): Row {
+function cellsOf(
+  room: TrueRoom,
+  event: TrueEvent,
+  { before, after }: Neighbours,
+  context: EventContext,
+): Row {
   const { answered, isLive, isEnd, areLogsRead, isExcused, clocks, end } = context
   const own = believed(event)
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
-  // What comes next may have been told by the same answer; a time before that of an event before says nothing.
-  const after = next && believed(next)! >= (before ?? 0) ? believed(next) : undefined
-  const isNext = (at: unknown) => at !== undefined && at === after
-  // The log told both at once, unless it told one of them late, or something of it was never read.
-  const isTold = areLogsRead && room.isServed && context.isReadWhole(room) && next?.loggedFrom === undefined
-  const isLate = (at: number) => isTold && after !== undefined && at > Math.max(after, next!.at)
-  const isAnswer = (at: unknown, source: unknown) =>
-    typeof at === 'number' && at >= event.at && times.has(at) && !(source === 'log' && isLate(at))
+  const isAnswer = (at: unknown) => typeof at === 'number' && at >= event.at && times.has(at)
+  // What comes next may have been told by the same answer; that of a time before the event happened says nothing.
+  const isNext = (at: unknown) => at !== undefined && at === after && after >= (before ?? 0)
   const isBefore = (at: unknown) => mayBeOld && at === (before ?? null)
   const at =
     own !== undefined
@@ -165,9 +162,9 @@ function cellsOf(room: TrueRoom, event: TrueEvent, { before, next }: Neighbours,
       : {
           at: new Rule(
             `${mayBeOld ? `the last time before it, ${before}, ` : ''}the next one after it, ${after}, or when it was told`,
-            (value, { at_source, source }) =>
+            (value, { at_source }) =>
               (at_source === 'neighbour' && (isBefore(value) || isNext(value))) ||
-              (at_source === 'provider' && isAnswer(value, source)),
+              (at_source === 'provider' && isAnswer(value)),
           ),
           at_source: oneOf(['neighbour', 'provider']),
         }

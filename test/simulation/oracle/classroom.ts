@@ -13,7 +13,7 @@ import { examineFeedGaps } from './feed-gaps.ts'
 import { examineFollowed } from './followed.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
-import { liveEvents, logsReadWhole } from './logs-read.ts'
+import { liveEvents } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
 import { ourClocks } from './our-clocks.ts'
 import { examineOutcomes } from './outcomes.ts'
@@ -83,7 +83,6 @@ export async function examineClassroom(examination: Examination): Promise<readon
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
-      isReadWhole: logsReadWhole(examination),
       isToldFirst: toldFirst(examination),
     }),
     ...examineRooms(rooms, {

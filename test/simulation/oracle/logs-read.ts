@@ -9,25 +9,17 @@ const onePage = 100
 /** Until an answer is stored, ms. */
 export const onItsWay = 10_000
 
-/** Whether each answer about the log of a room was stored, and one page holds it whole. */
-export function logsReadWhole(examination: Examination): (room: TrueRoom) => boolean {
-  const areWhole = arePagesWhole(examination)
-  return ({ events }) => areWhole && events.length <= onePage
-}
-
-function arePagesWhole({ sandbox, isCalm = false }: Examination): boolean {
-  const { listShape, logEnd, batchItems } = sandbox.settings.switches
-  // A page that names another one is not known to be the last.
-  return isCalm && listShape !== 'item' && logEnd !== 'same' && batchItems >= wholeLogs
-}
-
 /**
  * When the log of a room was read to its end, where each answer was stored and one page holds it whole; undefined where
  * nobody knows.
  */
-export function logsRead(examination: Examination): ((room: TrueRoom) => readonly number[]) | undefined {
-  const { sandbox } = examination
-  if (!arePagesWhole(examination)) return undefined
+export function logsRead({
+  sandbox,
+  isCalm,
+}: Examination): ((room: TrueRoom) => readonly number[]) | undefined {
+  const { listShape, logEnd, batchItems } = sandbox.settings.switches
+  // A page that names another one is not known to be the last.
+  if (!isCalm || listShape === 'item' || logEnd === 'same' || batchItems < wholeLogs) return undefined
   const read = new Map<string, number[]>()
   for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
     0,
