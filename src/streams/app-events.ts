@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto'
 import { appEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
-import type { Json } from '../tables/json.ts'
+import type { Json, Timestamp } from '../tables/json.ts'
 import {
   announcedBy,
   answerTime,
-  atItsOwn,
-  heldBetween,
+  type EventTime,
   lastOf,
-  ownTimeOf,
   type PlacedEvent,
   type RoomEvent,
-  timesAfter,
 } from './events/event.ts'
 import { eventRows, toldState } from './events/event-rows.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
@@ -19,7 +16,7 @@ import type { Hint, Page, PageResult, ToldState } from './page.ts'
 import { feedCadence } from './parts/cadence.ts'
 import { bySequence, walkOn } from './parts/holes.ts'
 import { canonicalJson, digestOf } from './parts/items.ts'
-import { latestBelieved } from './parts/values.ts'
+import { latestBelieved, notAfter } from './parts/values.ts'
 import type { FeedStream, StreamName } from './stream.ts'
 
 /**
@@ -43,7 +40,8 @@ export const appEvents: FeedStream = {
 
 function toRows(page: Page): PageResult {
   const { events, places, placeless, named, rejects } = readEvents(page.items)
-  const placed = place(events, page)
+  const answered = answerTime(page)
+  const placed = events.map(event => place(event, answered, latestBelieved(page)))
   const rows = eventRows(placed, page)
   const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
   const placesByRoom = Map.groupBy(places, place => place.room_uuid)
@@ -68,27 +66,12 @@ function toRows(page: Page): PageResult {
   }
 }
 
-/**
- * An event is heard soon after it happened: where it has no time of its own, the answer's is close. After a pause it is
- * not, and the next event of the room that has a time says more.
- */
-function place(events: readonly RoomEvent[], page: Page): readonly PlacedEvent[] {
-  const answered = answerTime(page)
-  const latest = latestBelieved(page)
-  const after = timesAfter(events, latest)
-  const last = new Map<string, PlacedEvent>()
-  return events.map((event, index): PlacedEvent => {
-    const ownTime = ownTimeOf(event, latest)
-    if (ownTime === null) {
-      const before = last.get(event.room_uuid)
-      const earliest = before && before.event.sequence < event.sequence ? before.at : null
-      return { event, ...heldBetween(answered, earliest, after[index]!), firm: true }
-    }
-    const placed = atItsOwn(event, ownTime)
-    // A time later than the answer is not believed for others.
-    if (ownTime <= answered.at) last.set(event.room_uuid, placed)
-    return placed
-  })
+/** An event is heard soon after it happened: where it has no time of its own, the answer's is close. */
+function place(event: RoomEvent, answered: EventTime, latest: Timestamp): PlacedEvent {
+  const ownTime = notAfter(latest, event.reading.ownTime)
+  return ownTime === null
+    ? { event, ...answered, firm: true }
+    : { event, at: ownTime, at_source: 'event', firm: true }
 }
 
 function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: ToldState | undefined): Hint {

@@ -20,7 +20,6 @@ import {
 } from './widgets/widget-stream.ts'
 
 type Quiz = Change<QuizChange>
-type Told = Pick<Quiz, 'raw' | 'state' | 'value'>
 
 /**
  * The pop-up quizzes of a room (operation 17): each is started, answered and ended; between, summaries tell
@@ -33,7 +32,7 @@ export const popupQuiz = widgetStream(
     operation,
     writes: [quiz, quizSubmission],
   },
-  { widget: 'popupQuiz', schema: QuizChange, timeOf, read },
+  { widget: 'popupQuiz', schema: QuizChange, read },
 )
 
 const fields = Object.keys(QuizChange.shape)
@@ -62,14 +61,7 @@ function read(changes: readonly Quiz[], context: WidgetContext): WidgetReading {
   return { rows, rejects, question }
 }
 
-/** A start stays in the later summaries of its quiz, whose time it is not. */
-function timeOf(change: Told): number | null | undefined {
-  const { lastCommitTime, receiveQuestionTime } = change.value
-  if (isSubmission(change)) return lastCommitTime
-  return starts(change) ? receiveQuestionTime : undefined
-}
-
-function isSubmission({ raw }: Told): boolean {
+function isSubmission({ raw }: Quiz): boolean {
   return isSaid(raw.selectedItems) || isSaid(raw.lastCommitTime)
 }
 
@@ -78,7 +70,7 @@ function isSummary({ raw }: Quiz): boolean {
 }
 
 /** The first summary of a quiz names it and says that it runs; the others may leave the name out. */
-function starts(change: Told): boolean {
+function starts(change: Quiz): boolean {
   const { value, state, raw } = change
   if (!value.popupQuizId || isSubmission(change)) return false
   if (isSaid(value.answerState)) return value.answerState === questionStates.inProgress

@@ -1,6 +1,6 @@
 import { optional, type RowOf, required, table, telling } from './table.ts'
 
-/** Where the time in `at` comes from: the event itself, a neighbour of it, the answer, or our clock. */
+/** Where the time in `at` comes from: the event itself, its neighbour in the log, the answer, or our clock. */
 export type AtSource = 'event' | 'neighbour' | 'provider' | 'received'
 
 /** `add` and `remove` are the event's changes; `present` are those of its full list who are not among them. */
@@ -95,7 +95,7 @@ export const roomEvent = table(
       ),
       event_time: optional.timestamp("The provider's time inside the event, where it has one"),
       at_source: required.text<AtSource>(
-        'Where "at" comes from: event (its own time), neighbour (that of the last event before it that has one, or of the next one where that is earlier than its answer), provider (when it was served), received (our clock)',
+        'Where "at" comes from: event (its own time), neighbour (the last event before it that has one), provider (when it was served), received (our clock)',
       ),
       received_at: required.timestamp('When it arrived, our clock'),
     },

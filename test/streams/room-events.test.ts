@@ -143,29 +143,6 @@ it('a time later than the answer is the event’s own, but not its neighbours’
   ])
 })
 
-it('an event without a time happened before the next one that has one, at the live end too and without one before', () => {
-  const times = (items: readonly object[], streamState: Json = null) =>
-    read({ items }, streamState).rows['classroom.room_event']?.map(
-      ({ at, at_source }) => `${at.slice(11, 16)} ${at_source}`,
-    )
-  const [early, late] = [1_767_222_000_000, 1_767_222_600_000]
-  expect(times([chat(1), reward(2, early), chat(3), reward(4, late)])).toEqual([
-    '23:00 neighbour',
-    '23:00 event',
-    '23:00 neighbour',
-    '23:10 event',
-  ])
-  const begun = [chat(1), reward(2, early)]
-  const { streamState } = read({ items: begun })
-  expect(times([...begun, chat(3), reward(4, late), chat(5)], streamState)?.slice(2)).toEqual([
-    '23:10 neighbour',
-    '23:10 event',
-    '00:00 provider',
-  ])
-  // Where the times of others contradict each other, it did not happen before the earlier event.
-  expect(times([reward(1, late), chat(2), reward(3, early)])?.[1]).toBe('23:10 neighbour')
-})
-
 it('a quiet tail that is read again moves neither the bounds of the room nor its end', () => {
   const items = [reward(1, 1_767_222_000_000), chat(2), { ...chat(3), cmd: 1, data: { state: 2 } }]
   const live = read({ items }, read({ items: items.slice(0, 2) }).streamState)

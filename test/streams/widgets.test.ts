@@ -75,22 +75,6 @@ it('items that carry their sequence are gone through in its order, however a pag
   expect(rows['classroom.quiz_submission']?.[0]?.quiz_id).toBe('q2')
 })
 
-it('the end of a quiz on the live end was before what follows it and has a time, and after what came before', () => {
-  const [early, late] = [1_767_222_000_000, 1_767_222_600_000]
-  const answered = (lastCommitTime: number) => ({ changeProperties: { popupQuizId: 'q1', lastCommitTime } })
-  const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
-  const next = (receiveQuestionTime: number) => {
-    return { changeProperties: { extra: { popupQuizId: 'q2', answerState: 1, receiveQuestionTime } } }
-  }
-  const { streamState } = read({ items: [start('q1')] })
-  const endedAt = (...items: readonly object[]) =>
-    read({ items: [start('q1'), ...items] }, streamState).rows['classroom.quiz']?.[0]?.ended_at?.slice(11, 16)
-  expect(endedAt(end, next(early))).toBe('23:00')
-  expect(endedAt(end, { ...start('q2'), ts: early }, next(late))).toBe('23:00')
-  expect(endedAt(answered(late), end, next(early))).toBe('23:10')
-  expect(endedAt(answered(late), end)).toBe('00:00')
-})
-
 it('the end of a quiz has the item’s own time where it has one, else the answer’s only on the live end', () => {
   const end = { changeProperties: { extra: { popupQuizId: 'q1', answerState: 0 } } }
   const endedAt = (parts: Partial<Page>, streamState: Json) =>

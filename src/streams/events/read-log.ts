@@ -15,19 +15,8 @@ import {
   walkOn,
 } from '../parts/holes.ts'
 import type { ToRowsWith } from '../parts/stream-state.ts'
-import { latestBelieved } from '../parts/values.ts'
-import {
-  announcedBy,
-  answerTime,
-  atItsOwn,
-  type EventTime,
-  heldBetween,
-  lastOf,
-  ownTimeOf,
-  type PlacedEvent,
-  type RoomEvent,
-  timesAfter,
-} from './event.ts'
+import { latestBelieved, notAfter } from '../parts/values.ts'
+import { announcedBy, answerTime, lastOf, type PlacedEvent, type RoomEvent } from './event.ts'
 import { eventRows, toldState } from './event-rows.ts'
 import type { EventPage, EventPlace } from './read-events.ts'
 import { assignStops } from './states.ts'
@@ -87,8 +76,8 @@ export function isDoubtful(tally: readonly Tally[]): boolean {
 
 /**
  * When the events happened. Where one has no time of its own: on the live end of a log that had been read up
- * to there, when the answer came; before that, the latest time that the log has told so far. In no case was it after the
- * next event that has a time. A time later than the answer is not believed for others.
+ * to there, when the answer came; before that, the latest time that the log has told so far. A time later than
+ * the answer is not believed for others.
  */
 function place(
   events: readonly RoomEvent[],
@@ -99,18 +88,16 @@ function place(
   const answered = answerTime(page)
   const latest = latestBelieved(page)
   const isEnd = caughtUp && isLast(page)
-  const after = timesAfter(events, latest)
   let { lastTime } = fold
-  const placed = events.map((event, index): PlacedEvent => {
-    const ownTime = ownTimeOf(event, latest)
+  const placed = events.map((event): PlacedEvent => {
+    const ownTime = notAfter(latest, event.reading.ownTime)
     if (ownTime !== null) {
       if (ownTime <= answered.at && ownTime > (lastTime ?? '')) lastTime = ownTime
-      return atItsOwn(event, ownTime)
+      return { event, at: ownTime, at_source: 'event', firm: true }
     }
     const firm = isAfter(event.sequence, seen)
-    const isAnswers = lastTime === null || (isEnd && firm)
-    const estimate: EventTime = isAnswers ? answered : { at: lastTime!, at_source: 'neighbour' }
-    return { event, ...heldBetween(estimate, lastTime, after[index]!), firm }
+    if (lastTime === null || (isEnd && firm)) return { event, ...answered, firm }
+    return { event, at: lastTime, at_source: 'neighbour', firm }
   })
   return { placed, lastTime }
 }

@@ -53,16 +53,6 @@ export function notAfter(latest: Timestamp, time: Timestamp | null): Timestamp |
   return time !== null && time <= latest ? time : null
 }
 
-/**
- * An estimate of when something happened, held between the times of what came before it and of what came after it, each
- * null where there is none. Where these contradict each other it is not before what came before: a time of the provider's
- * is more often one of some time ago, that comes again, than one to come.
- */
-export function held(estimate: Timestamp, before: Timestamp | null, after: Timestamp | null): Timestamp {
-  const latest = after !== null && after < estimate ? after : estimate
-  return before !== null && before > latest ? before : latest
-}
-
 /** Fields without a column; of those that name times also the ones that say something and whose time is not believed. */
 export function fieldsBeside(
   columns: ReadonlySet<string>,

@@ -14,7 +14,7 @@ import {
   redact,
   unreadFields,
 } from '../parts/items.ts'
-import { arrivalTime, held, latestBelieved, notAfter, timestamp, timestampIfAny } from '../parts/values.ts'
+import { arrivalTime, latestBelieved, notAfter, timestamp, timestampIfAny } from '../parts/values.ts'
 
 /** What has been learned of a widget's log up to the beginning of a page. */
 const WidgetFold = z.object({
@@ -76,28 +76,18 @@ const Place = z.looseObject({ sequence: WidgetItem.shape.sequence })
 /** An item that does not say what changed, where that is looked for, says what cannot be understood. */
 const Told = WidgetItem.extend({ changeProperties: WidgetItem.shape.changeProperties.unwrap().unwrap() })
 
-/** One widget's log, and how its items are read. */
-export interface ItemReader<T> {
-  readonly widget: Widget
-  readonly schema: z.ZodType<T>
-  /** When a change happened that tells it among all else, ms since the epoch. */
-  readonly timeOf?: (change: Untimed<T>) => number | null | undefined
-}
-
-type Untimed<T> = Omit<Change<T>, 'at' | 'isKnown' | 'position'>
-
 /**
  * Reads the items of a page one by one. Every item that is an object and has a place is kept raw, whether or
  * not anything else in it can be read. `first` is the place of the first item among all of the log.
  */
 export function readItems<T>(
   page: Page,
-  { widget, schema, timeOf }: ItemReader<T>,
+  widget: Widget,
+  schema: z.ZodType<T>,
   first: number,
   streamState: WidgetState,
 ): WidgetPage<T> {
   const latest = latestBelieved(page)
-  const ownTimes = new Map<Sequence, Timestamp>()
   const events = new Map<Sequence, WidgetEventRow>()
   const changes: Change<T>[] = []
   const rejects: Reject[] = []
@@ -117,51 +107,23 @@ export function readItems<T>(
     if (earlier) continue
     events.set(position, event)
     const change = readChange(schema, item)
-    if ('reason' in change) {
-      rejects.push(change)
-      continue
-    }
-    const at = notAfter(latest, ownTime(item))
-    const toldTime = at ?? notAfter(latest, timestampIfAny(timeOf?.(change)))
-    if (toldTime !== null) ownTimes.set(position, toldTime)
-    changes.push({
-      ...change,
-      position,
-      isKnown: isKnown(position, streamState),
-      at: at ?? liveTime(page, position, streamState),
-    })
+    if ('reason' in change) rejects.push(change)
+    else
+      changes.push({
+        ...change,
+        position,
+        isKnown: isKnown(position, streamState),
+        at: notAfter(latest, ownTime(item)) ?? liveTime(page, position, streamState),
+      })
   }
   // The sequence keeps items in order; that an answer lists them in it is not promised.
   changes.sort((a, b) => bySequence(a.position, b.position))
   const isToldAnew = isLast(page) && hasLateOne([...events.keys()], streamState)
   return {
     events: [...events.values()],
-    changes: holdBetween(changes, ownTimes).map(change =>
-      isToldAnew ? { ...change, isKnown: false } : change,
-    ),
+    changes: isToldAnew ? changes.map(change => ({ ...change, isKnown: false })) : changes,
     rejects,
   }
-}
-
-/** What happened live did so between those beside it that tell when they did: after a pause that is long before the answer. */
-function holdBetween<T>(
-  changes: readonly Change<T>[],
-  ownTimes: ReadonlyMap<Sequence, Timestamp>,
-): readonly Change<T>[] {
-  if (ownTimes.size === 0) return changes
-  let after: Timestamp | null = null
-  const afterEach = changes.map(() => after)
-  for (let index = changes.length - 1; index >= 0; index--) {
-    afterEach[index] = after
-    after = ownTimes.get(changes[index]!.position) ?? after
-  }
-  let before: Timestamp | null = null
-  return changes.map((change, index) => {
-    const own = ownTimes.get(change.position)
-    if (own !== undefined) before = own
-    if (own !== undefined || change.at === null) return change
-    return { ...change, at: held(change.at, before, afterEach[index]!) }
-  })
 }
 
 function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): WidgetEventRow {
@@ -175,7 +137,10 @@ function eventRow(page: Page, widget: Widget, position: Sequence, item: Json): W
   }
 }
 
-function readChange<T>(schema: z.ZodType<T>, item: Json): Untimed<T> | Reject {
+function readChange<T>(
+  schema: z.ZodType<T>,
+  item: Json,
+): Omit<Change<T>, 'at' | 'isKnown' | 'position'> | Reject {
   const fields = fieldsOf(item)
   const judged = judge(Told, fields, '', item)
   if (!judged.ok) return judged.reject

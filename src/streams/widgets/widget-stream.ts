@@ -1,6 +1,7 @@
+import type { z } from 'zod'
 import { type Listing, widgetStates, withRegion } from '../../provider/classroom/index.ts'
 import type { Operation } from '../../provider/operation.ts'
-import { widgetEvent } from '../../tables/classroom.ts'
+import { type Widget, widgetEvent } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Timestamp } from '../../tables/json.ts'
 import { isLast, type Page, type ReadingSettings, type Reject } from '../page.ts'
@@ -10,7 +11,7 @@ import { mergeRows } from '../parts/items.ts'
 import { nothingNew, readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
 import type { LogStream } from '../stream.ts'
-import { beginning, type Change, type ItemReader, readItems, WidgetState } from './read-items.ts'
+import { beginning, type Change, readItems, WidgetState } from './read-items.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
 export function widgetStream<T>(
@@ -54,7 +55,9 @@ export interface WidgetContext {
   readonly latest: Timestamp
 }
 
-interface WidgetLog<T> extends ItemReader<T> {
+interface WidgetLog<T> {
+  readonly widget: Widget
+  readonly schema: z.ZodType<T>
   readonly read: (changes: readonly Change<T>[], context: WidgetContext) => WidgetReading
 }
 
@@ -62,13 +65,17 @@ interface WidgetLog<T> extends ItemReader<T> {
  * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
  * the fold is what was known before it, so that the page can be read again and shows what was appended.
  */
-function rowsOfWidget<T>(log: WidgetLog<T>, page: Page, streamState: WidgetState): ToRowsWith<WidgetState> {
+function rowsOfWidget<T>(
+  { widget, schema, read }: WidgetLog<T>,
+  page: Page,
+  streamState: WidgetState,
+): ToRowsWith<WidgetState> {
   const fold = page.cursor === null ? beginning : streamState.fold
   if (fold === null) return restart(streamState)
-  const { events, changes, rejects } = readItems(page, log, fold.position, streamState)
+  const { events, changes, rejects } = readItems(page, widget, schema, fold.position, streamState)
   const latest = latestBelieved(page)
   const context = { room: page.series, settings: page.settings, question: fold.question, latest }
-  const reading = log.read(changes, context)
+  const reading = read(changes, context)
   const positions = events.map(({ position }) => position).toSorted(bySequence)
   const [lowest = null, last = null] = [positions[0], positions.at(-1)]
   const seen = highest(streamState.seen, last)

@@ -279,7 +279,7 @@ export const decoding: readonly Plant[] = [
     group: 'decoding',
     from: 'code',
     file: 'src/streams/events/read-log.ts',
-    find: 'const isAnswers = lastTime === null || (isEnd && firm)',
-    put: 'const isAnswers = lastTime === null',
+    find: 'if (lastTime === null || (isEnd && firm)) return',
+    put: 'if (lastTime === null) return',
   },
 ]

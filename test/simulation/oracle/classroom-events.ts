@@ -3,7 +3,7 @@ import type { TrueEvent, TrueRoom } from './classroom-truth.ts'
 import { believed, fieldsOf, ownTime, rowsOfEvent } from './event-rows.ts'
 import type { Finding, Moments } from './examination.ts'
 import type { OurClocks } from './our-clocks.ts'
-import { compareTable, type ExpectedRow, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
+import { compareTable, type ExpectedRow, type Row, Rule, type StoredSchema } from './rows.ts'
 
 /** Tables that are made of events, with what makes each row unique. */
 const derived = [
@@ -47,7 +47,6 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
     const told = [...room.events].sort((a, b) => (a.sequence < b.sequence ? -1 : 1))
     const lastOfLog = lastLogged(rowsByKey, key, told)
     let neighbour: number | undefined
-    const following = timesAfter(told)
     let lastStart: unknown
     for (const [place, event] of told.entries()) {
       const { cmd, data } = event
@@ -57,10 +56,7 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
       const isKept = !(event.malformed && typeof fieldsOf(data).message === 'string')
       const isDue = isKept && isEnd && !isExcused(room, event)
       if (isKept)
-        expected.set(`${key} ${event.sequence}`, {
-          cells: cellsOf(room, event, { before: neighbour, after: following[place] }, context),
-          isDue,
-        })
+        expected.set(`${key} ${event.sequence}`, { cells: cellsOf(room, event, neighbour, context), isDue })
       // What the log held back is due in the end, like all else.
       if (isKept && !row && place < lastOfLog && event.loggedFrom === undefined) {
         skipped.push({
@@ -123,29 +119,10 @@ function orLater(recordId: unknown): Rule {
   return new Rule(`null or ${recordId}`, value => value === null || value === recordId)
 }
 
-/** Of each event the time that the next one has which has one. */
-function timesAfter(events: readonly TrueEvent[]): readonly (number | undefined)[] {
-  let next: number | undefined
-  return events
-    .toReversed()
-    .map(event => {
-      const time = next
-      next = believed(event) ?? next
-      return time
-    })
-    .toReversed()
-}
-
-/** Times that the last event before one and the next one after it have in themselves. */
-interface Neighbours {
-  readonly before: number | undefined
-  readonly after: number | undefined
-}
-
 function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
-  { before, after }: Neighbours,
+  neighbour: number | undefined,
   context: EventContext,
 ): Row {
   const { answered, isLive, isEnd, areLogsRead, isExcused, clocks, end } = context
@@ -153,20 +130,20 @@ function cellsOf(
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
   const isAnswer = (at: unknown) => typeof at === 'number' && at >= event.at && times.has(at)
-  // What comes next may have been told by the same answer; that of a time before the event happened says nothing.
-  const isNext = (at: unknown) => at !== undefined && at === after && after >= (before ?? 0)
-  const isBefore = (at: unknown) => mayBeOld && at === (before ?? null)
   const at =
     own !== undefined
       ? { at: own, at_source: 'event' }
       : {
           at: new Rule(
-            `${mayBeOld ? `the last time before it, ${before}, ` : ''}the next one after it, ${after}, or when it was told`,
+            mayBeOld ? `the last time before it, ${neighbour}, or when it was told` : 'when it was told',
             (value, { at_source }) =>
-              (at_source === 'neighbour' && (isBefore(value) || isNext(value))) ||
+              (mayBeOld && at_source === 'neighbour' && value === (neighbour ?? null)) ||
               (at_source === 'provider' && isAnswer(value)),
           ),
-          at_source: oneOf(['neighbour', 'provider']),
+          at_source: new Rule(
+            mayBeOld ? 'neighbour or provider' : 'provider',
+            value => (mayBeOld && value === 'neighbour') || value === 'provider',
+          ),
         }
   return {
     ...at,

@@ -48,14 +48,10 @@ export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContex
           continue
         }
         const ordinal = keys[n]!.slice(keys[n]!.lastIndexOf(' ') + 1)
-        const next = log
-          .slice(n + 1)
-          .map(timeOf)
-          .find(time => time !== undefined)
         const at = orNull(
           new Rule(
-            `when it was told, or the next time after it, ${next}`,
-            value => typeof value === 'number' && value >= item.at && (answers.has(value) || value === next),
+            'when it was told',
+            value => typeof value === 'number' && value >= item.at && answers.has(value),
           ),
         )
         if (!item.malformed) derive(made, { place, ordinal, item, at, submitter })
@@ -67,13 +63,6 @@ export function examineWidgets(rooms: readonly TrueRoom[], context: WidgetContex
     ...skipped,
     ...hashesOf(items.rows),
   ]
-}
-
-/** The provider's time inside a change, which answers and the beginnings of quizzes have. */
-function timeOf(item: TrueItem): number | undefined {
-  const { lastCommitTime, receiveQuestionTime } = changed(item)
-  const time = item.step === 'start' ? receiveQuestionTime : lastCommitTime
-  return typeof time === 'number' && !item.malformed ? time : undefined
 }
 
 function rawCells({ item, at }: TrueItem, { clocks, end }: WidgetContext): Row {
