@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { appEvents } from '../../src/streams/app-events.ts'
 import { pageOf } from './pages.ts'
 

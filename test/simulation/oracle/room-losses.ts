@@ -39,6 +39,13 @@ export function examineRoomLosses(
       ...{ kept, until, numbered },
       isExcused: () => true,
     })
+  // Who never heard of the end of a class cannot know that it was read after it.
+  const ended = new Set(
+    stored
+      .get('room')!
+      .rows.filter(({ ended_at }) => ended_at !== null)
+      .map(row => `${row.app_id} ${row.room_uuid} ${row.incarnation}`),
+  )
   const reading = readings(examination)
   const findings: Finding[] = []
   for (const gap of own) {
@@ -76,6 +83,7 @@ export function examineRoomLosses(
     const { isInterrupted, isCalm } = examination
     const { endedAt, destroyedAt = Number.POSITIVE_INFINITY } = room
     if (isInterrupted || !isCalm || endedAt === undefined || !isRoomStream(stream)) return false
+    if (!ended.has(`${room.app} ${room.roomUuid} ${room.stored}`)) return false
     const times = reading(room, stream).filter(time => time > endedAt + beside && time < destroyedAt)
     return times.length > 0 && lackingOf(room, stream, destroyedAt) === undefined
   }
