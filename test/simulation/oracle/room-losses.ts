@@ -7,6 +7,9 @@ import type { StoredSchema } from './rows.ts'
 /** By so much a moment that the database dates may be beside that of the world: an answer was on its way, or its commit waited. */
 const beside = 5 * 60_000
 
+/** An answer without the data that it should hold may be half of one: the third is believed. */
+const untilBelieved = 3
+
 const operations: Readonly<Record<RoomStream, string>> = {
   'room-events': 'roomEvents',
   'popup-quiz': 'popupQuiz',
@@ -85,7 +88,7 @@ export function examineRoomLosses(
     if (isInterrupted || !isCalm || endedAt === undefined || !isRoomStream(stream)) return false
     if (!ended.has(`${room.app} ${room.roomUuid} ${room.stored}`)) return false
     const times = reading(room, stream).filter(time => time > endedAt + beside && time < destroyedAt)
-    return times.length > 0 && lackingOf(room, stream, destroyedAt) === undefined
+    return times.length >= untilBelieved && lackingOf(room, stream, destroyedAt) === undefined
   }
 }
 
