@@ -43,12 +43,7 @@ export function examineRoomLosses(
       isExcused: () => true,
     })
   // Who never heard of the end of a class cannot know that it was read after it.
-  const ended = new Set(
-    stored
-      .get('room')!
-      .rows.filter(({ ended_at }) => ended_at !== null)
-      .map(row => `${row.app_id} ${row.room_uuid} ${row.incarnation}`),
-  )
+  const ended = roomsOf(stored, 'ended_at')
   const reading = readings(examination)
   const findings: Finding[] = []
   for (const gap of own) {
@@ -61,12 +56,7 @@ export function examineRoomLosses(
   }
   if (!examination.isEnd) return findings
   const told = new Set(own.map(gap => `${gap.app} ${gap.series} ${gap.incarnation} ${gap.stream}`))
-  const gone = new Set(
-    stored
-      .get('room')!
-      .rows.filter(row => row.forgotten_at !== null || row.valid_to !== null)
-      .map(row => `${row.app_id} ${row.room_uuid} ${row.incarnation}`),
-  )
+  const gone = roomsOf(stored, 'forgotten_at', 'valid_to')
   for (const room of rooms) {
     const { app, roomUuid, stored: incarnation, destroyedAt = examination.end } = room
     if (!gone.has(`${app} ${roomUuid} ${incarnation}`)) continue
@@ -90,6 +80,12 @@ export function examineRoomLosses(
     const times = reading(room, stream).filter(time => time > endedAt + beside && time < destroyedAt)
     return times.length >= untilBelieved && lackingOf(room, stream, destroyedAt) === undefined
   }
+}
+
+/** The stored rooms of which a time in one of these columns is known. */
+function roomsOf(stored: StoredSchema, ...columns: readonly string[]): ReadonlySet<string> {
+  const rows = stored.get('room')!.rows.filter(row => columns.some(column => row[column] !== null))
+  return new Set(rows.map(row => `${row.app_id} ${row.room_uuid} ${row.incarnation}`))
 }
 
 function faultOf(
@@ -131,7 +127,9 @@ function readings({ sandbox }: Examination): (room: TrueRoom, stream: RoomStream
     const name = /\/rooms\/([^/]+)\//.exec(target)?.[1]
     if (name === undefined || status !== 200 || (fault && fault !== 'latency')) continue
     const key = `${app} ${operation} ${decodeURIComponent(name)}`
-    times.set(key, [...(times.get(key) ?? []), time])
+    const own = times.get(key)
+    if (own) own.push(time)
+    else times.set(key, [time])
   }
   return ({ app, roomUuid }, stream) => times.get(`${app} ${operations[stream]} ${roomUuid}`) ?? []
 }
