@@ -75,21 +75,23 @@ with
     returning 1
   ),
   worked as (
-    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, origin, created_at, updated_at)
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, created_at, updated_at)
     select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
-           to_timestamp(r.first), to_timestamp(r.last), r.ask, 'live', ingest.clock(), ingest.clock()
+           to_timestamp(r.first), to_timestamp(r.last), r.ask, r.left_out, case when r.left_out then 'done' else 'pending' end,
+           'live', ingest.clock(), ingest.clock()
     from json_to_recordset(:work::json)
-      as r(stream text, item text, part text, first double precision, last double precision, ask jsonb)
+      as r(stream text, item text, part text, first double precision, last double precision, ask jsonb, left_out boolean)
     where exists (select from moved)
       -- What had expired before anyone asked for details is nobody's backlog.
       and not exists (select from ingest.progress p where p.app_id = :app and p.stream = r.stream and p.series = ''
                       and p.backlog_from > to_timestamp(r.first))
     order by r.stream, r.item, r.part, r.last desc
     on conflict (app_id, stream, item, part) do update
-      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, state = 'pending', page = 1,
+      set range_from = excluded.range_from, range_to = excluded.range_to, ask = excluded.ask, page = 1,
+          left_out = (excluded.left_out and w.left_out and w.state = 'done'), state = case when (excluded.left_out and w.left_out and w.state = 'done') then 'done' else 'pending' end,
           stream_state = null, version = w.version + 1, failures = 0, not_before = null, falls_back_to = null,
           updated_at = ingest.clock()
-      where excluded.ask is distinct from w.ask
+      where excluded.ask is distinct from w.ask or w.left_out and not excluded.left_out
         -- Of a call whose end nobody tells the range ends when it was listed: a later listing asks for nothing more.
         or (excluded.range_to > w.range_to and excluded.ask->>'end' is distinct from 'unknown')
     returning 1

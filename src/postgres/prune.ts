@@ -8,7 +8,7 @@ import type { Task } from './partitions.ts'
  * many rows as $2 says, and tells how many it found as `gone`.
  */
 
-/** A call of which nothing is left would be one that nobody has fetched; one of which anything was lost is never whole. */
+/** A call of which nothing is left would be one that nobody has fetched; one of which anything was lost is never whole; what was left out is told. */
 const foldWork = `
   with old as (
       select distinct x.app_id, x.stream, x.item
@@ -18,7 +18,7 @@ const foldWork = `
       select w.app_id, w.stream, w.item, w.part, w.folded,
              w.state <> 'split' and row_number() over (
                partition by w.app_id, w.stream, w.item
-               order by w.state = 'lost' desc, w.state = 'done' desc, w.folded desc, w.part) = 1 as stays
+               order by w.state = 'lost' desc, w.state = 'done' desc, w.left_out desc, w.folded desc, w.part) = 1 as stays
       from old join ingest.work_item w using (app_id, stream, item)
       where w.state in ('done', 'split', 'lost') and w.range_to < $1
     ), folded as (

@@ -134,7 +134,7 @@ const demand = statement(
             count(*) filter (where w.stream = 'call-metrics') as batches
      from newest n
      join ingest.work_item w on w.app_id = :app and w.stream in ('call-sessions', 'call-metrics') and w.item = n.call_id
-     where w.state <> 'split'
+     where w.state <> 'split' and not w.left_out
    ), waiting as (
      select extract(epoch from max(w.range_from))::double precision as begin,
             count(*) filter (where w.stream = 'call-sessions') as sessions,

@@ -12,7 +12,7 @@ import { section } from '../settings/leaf.ts'
 import { oneOf } from '../settings/values.ts'
 import { type CallSessionRow, callSession } from '../tables/analytics.ts'
 import type { Json } from '../tables/json.ts'
-import { furtherWork, halveTime, metricWork, type Session } from './calls/call-work.ts'
+import { furtherWork, halveTime, metricWork, type Session, workLeftOut } from './calls/call-work.ts'
 import { type CallSelection, everyCall, isSelected, measured } from './calls/selection.ts'
 import type { SubstreamPage, SubstreamResult } from './page.ts'
 import { orCron, paceOf, pauseMistakes, roundKeys } from './parts/cadence.ts'
@@ -151,10 +151,9 @@ function toRows(page: SubstreamPage, stored: Json, selection: CallSelection): Su
   }
   const further = furtherWork(page.item, sessions, page.now)
   const lacking = leavesOut(page) ? [] : lackOf(total, count)
-  if (!isSelected(selection, { callId: page.item.key, cname, users: users.length })) {
-    return { rows, rejects: [...rejects, ...lacking], streamState: null, reading: 'whole', work: further }
-  }
-  const work = metricWork(page.item, sessions)
+  const work = isSelected(selection, { callId: page.item.key, cname, users: users.length })
+    ? metricWork(page.item, sessions)
+    : workLeftOut(page.item, sessions)
   return {
     rows,
     rejects: [...rejects, ...lacking, ...work.rejects],

@@ -87,6 +87,8 @@ export interface WorkItem {
   readonly to: number
   /** What else the question needs. */
   readonly ask: Json
+  /** Known and not to be fetched: the configuration leaves it out. */
+  readonly isLeftOut?: true
 }
 
 export interface SubstreamPage {

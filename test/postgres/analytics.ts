@@ -35,12 +35,13 @@ interface WorkOptions {
   readonly from?: number
   readonly to?: number
   readonly ask?: WindowCommit['work'][number]['ask']
+  readonly isLeftOut?: true
 }
 
 /** `from` and `to` in seconds after the clock of a test begins. */
 export function work(key: string, options: WorkOptions = {}): WindowCommit['work'][number] {
-  const { stream = 'call-sessions', part = '0', from = 0, to = 60, ask = null } = options
-  return { stream, key, part, from: at(from), to: at(to), ask }
+  const { stream = 'call-sessions', part = '0', from = 0, to = 60, ask = null, ...leftOut } = options
+  return { stream, key, part, from: at(from), to: at(to), ask, ...leftOut }
 }
 
 export function itemPage(item: OpenItem, more: Partial<ItemCommit> = {}): ItemCommit {

@@ -158,6 +158,23 @@ describe('details of calls are complete', () => {
     expect(await isComplete('call-metrics', 0, 1_000)).toBe(true)
   })
 
+  it('as metrics of a call that the selection leaves out, and of which nothing is fetched', async () => {
+    await found(call('a'))
+    const leftOut = work('a', { stream: 'call-metrics', ask: { sids: ['s'] }, isLeftOut: true })
+    const sessions = rowSet({ 'analytics.call_session': [session('a', 's')] })
+    await db.store.commitItem(itemPage((await openItems(db))[0]!, { rows: sessions, work: [leftOut] }))
+    expect(await openItems(db, 'call-metrics')).toEqual([])
+    expect(await isComplete('call-metrics', 0, 1_000)).toBe(true)
+    const told = () =>
+      db.rows(`select q.left_out, q.partial, q.samples::int, s.partial as summed_in_part
+               from analytics.call_quality q left join analytics.call_summary s using (app_id, call_id)`)
+    expect(await told()).toEqual([{ left_out: true, partial: false, samples: 0, summed_in_part: false }])
+    await db.rows(`update ingest.work_item set state = 'pending' where stream = 'call-metrics' and left_out`)
+    const [item] = await openItems(db, 'call-metrics')
+    await db.store.commitItem(itemPage(item!))
+    expect(await told()).toMatchObject([{ left_out: false, partial: false }])
+  })
+
   it('when all parts of an item that was split are, and not when one is lost', async () => {
     await found(call('a'))
     const [item] = await openItems(db)

@@ -40,6 +40,7 @@ const names = [
   '0024-stays-within-an-event',
   '0025-ends-that-nobody-knows',
   '0026-files-that-are-gone',
+  '0027-calls-left-out',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -231,6 +231,16 @@ describe('work that is long done', () => {
     }
   })
 
+  it('leaves of a call, of which something was left out on purpose, what says so', async () => {
+    for (const part of ['a', 'b', 'c']) await item('short', part, 'done')
+    await db.rows(`update ingest.work_item set left_out = true where part = 'b'`)
+    await db.advance(401 * day)
+    await db.keepHouse()
+    expect(await db.rows('select part, left_out from ingest.work_item')).toEqual([
+      { part: 'b', left_out: true },
+    ])
+  })
+
   it('is taken away in several statements, a call that is cut by one of them too', async () => {
     await db.rows(
       `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { writableSamples } from '../support/samples.ts'
 import { call, iso, samples, session } from './analytics.ts'
 import { app, openStore, type TestStore } from './harness.ts'
@@ -122,6 +122,26 @@ describe('the quality of calls', () => {
       user_minutes: 0,
       ...unmeasured,
     })
+  })
+
+  it('says of which the metrics were left out on purpose, and of each class of how many calls', async () => {
+    await db.rows(
+      `insert into ingest.work_item (app_id, stream, item, part, range_from, range_to, state, left_out)
+       values ($1, 'call-metrics', 'tail', '0', $2, $2, 'done', true), ($1, 'call-metrics', 'first', '0', $2, $2, 'done', false)`,
+      [app, iso(0)],
+    )
+    onTestFinished(
+      async () => void (await db.rows(`delete from ingest.work_item where stream = 'call-metrics'`)),
+    )
+    const { rows: calls } = await db.pool.query('select call_id from analytics.call_quality where left_out')
+    const { rows: classes } = await db.pool.query(
+      'select calls, calls_left_out from analytics.class_quality order by incarnation',
+    )
+    expect(calls).toEqual([{ call_id: 'tail' }])
+    expect(classes).toEqual([
+      { calls: 1, calls_left_out: 0 },
+      { calls: 2, calls_left_out: 1 },
+    ])
   })
 
   it('lists the worst first and leaves out those without a bad moment', async () => {

@@ -80,6 +80,7 @@ describe('the metrics that are stored', () => {
       { mid: 20_001, peer_uid: 0, kvs: [[newYear, 1]] },
       { mid: 20_005, peer_uid: 7, kvs: [[newYear, 'x']] },
       { mid: 20_031, peer_uid: 7, kvs: [[newYear, 3]] },
+      { mid: '20007', peer_uid: 7, kvs: 'none' },
     ],
   }
   const stored = (mids: readonly number[]) => {
@@ -93,9 +94,10 @@ describe('the metrics that are stored', () => {
   }
 
   it('are all of them where none is named, and ask for nothing else otherwise', () => {
-    expect(stored([])).toEqual({ mids: [20_001, 20_031], rejects: 1 })
+    expect(stored([])).toEqual({ mids: [20_001, 20_031], rejects: 2 })
     expect(stored([20_031, 20_002])).toEqual({ mids: [20_031], rejects: 0 })
     expect(stored([20_005])).toEqual({ mids: [], rejects: 1 })
+    expect(stored([20_007])).toEqual({ mids: [], rejects: 1 })
   })
 })
 

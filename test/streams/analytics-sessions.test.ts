@@ -91,7 +91,8 @@ describe('the calls whose metrics are fetched', () => {
       ...(app === 'a1' ? selection : { everyNth: 1 }),
     }))
     const page = detailPageOf({ asked: { appid: 'a1' }, items })
-    return toRows({ ...page, item: { ...page.item, key: callId } }, null).work.length > 0
+    const { work } = toRows({ ...page, item: { ...page.item, key: callId } }, null)
+    return work.some(({ isLeftOut }) => !isLeftOut)
   }
 
   it('are those of the channels that are named, and those of which nobody knows the channel', () => {
@@ -106,9 +107,10 @@ describe('the calls whose metrics are fetched', () => {
     const workOf = (cname: string) => {
       const first = toRows(detailPageOf({ asked, items: [session('s1', { cname })] }), null)
       expect(first.reading).toBe('next')
-      return toRows(detailPageOf({ asked, number: 2, items: [] }), first.streamState).work.length
+      const last = toRows(detailPageOf({ asked, number: 2, items: [] }), first.streamState)
+      return last.work.map(({ isLeftOut }) => isLeftOut)
     }
-    expect([workOf('x') > 0, workOf('y')]).toEqual([true, 0])
+    expect([workOf('x'), workOf('y')]).toEqual([[undefined], [true]])
   })
 
   it('have so many users, however often each came', () => {
@@ -117,8 +119,9 @@ describe('the calls whose metrics are fetched', () => {
     const toRows = rowsOfSessions(() => ({ ...everyCall, minUsers: 2 }))
     const first = toRows(detailPageOf({ asked: { appid: 'a1' }, items: sessions(100), isFull: true }), null)
     const rest = detailPageOf({ number: 2, asked: { appid: 'a1' }, items: [session('z')], isFull: false })
-    expect(toRows(rest, first.streamState).work).toEqual([])
-    expect(toRows({ ...rest, items: [session('z', { uid: 7 })] }, first.streamState).work).not.toEqual([])
+    const leftOut = (page: SubstreamPage) => toRows(page, first.streamState).work.map(one => one.isLeftOut)
+    expect(new Set(leftOut(rest))).toEqual(new Set([true]))
+    expect(new Set(leftOut({ ...rest, items: [session('z', { uid: 7 })] }))).toEqual(new Set([undefined]))
   })
 
   it('are one in so many, the same ones each time', () => {
@@ -128,10 +131,13 @@ describe('the calls whose metrics are fetched', () => {
     expect(ids.filter(id => measured({ everyNth: 4 }, [session('s2')], id))).toEqual(chosen)
   })
 
-  it('leave the sessions of the others stored', () => {
-    const toRows = rowsOfSessions(() => ({ ...everyCall, minUsers: 9 }))
-    const { rows, work } = toRows(detailPageOf({ asked: { appid: 'a1' }, items: [session('s1')] }), null)
-    expect([rows['analytics.call_session']!.length, work]).toEqual([1, []])
+  it('leave the sessions of the others stored, and say what is left out of them', () => {
+    const page = detailPageOf({ asked: { appid: 'a1' }, items: [session('s1')] })
+    const resultOf = (minUsers: number) => rowsOfSessions(() => ({ ...everyCall, minUsers }))(page, null)
+    const { rows, work } = resultOf(9)
+    expect(rows['analytics.call_session']).toHaveLength(1)
+    expect(work).toEqual(resultOf(0).work.map(item => ({ ...item, isLeftOut: true })))
+    expect(work).toHaveLength(1)
   })
 })
 

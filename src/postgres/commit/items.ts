@@ -30,6 +30,7 @@ const advanced = `
     update ingest.work_item w
     set version = w.version + 1, set_aside = ${aside}, updated_at = ingest.clock(),
         state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'pending' end,
+        left_out = w.left_out and (:next_page::int is not null or ${aside} > 0),
         falls_back_to = case when :next_page::int is not null or ${aside} > 0 then w.falls_back_to end,
         page = coalesce(:next_page::int, case when ${aside} > 0 then 1 else w.page end),
         stream_state = case when :next_page::int is not null then :stream_state::jsonb end,

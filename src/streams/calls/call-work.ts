@@ -112,6 +112,12 @@ export function metricWork(
   return { items, rejects: within.filter(sid => !isAskable(sid)).map(unaskable) }
 }
 
+/** The same of a call that is not selected, to be known as left out: nothing is missing of it. */
+export function workLeftOut(item: WorkItem, sessions: readonly Session[]): ReturnType<typeof metricWork> {
+  const { items } = metricWork(item, sessions)
+  return { items: items.map(each => ({ ...each, isLeftOut: true })), rejects: [] }
+}
+
 /** Times that contradict each other exclude nothing, be they those of the stay or those of the call. */
 function lies([, join, leave]: Session, from: number, to: number): boolean {
   if (from === to) return true

@@ -38,7 +38,7 @@ export const measured = {
       })
         .prefault({})
         .describe(
-          'Of which calls metrics are fetched, where the plan does not measure all of them, and which of them are stored.',
+          'Of which calls metrics are fetched, where the plan does not measure all of them, and which of them are stored. Days are complete without those that are left out (analytics.call_quality.left_out). A change counts for calls whose sessions are listed from then on.',
         ),
     },
     orCron('every'),

@@ -29,15 +29,19 @@ export function readMetrics(
 ): { readonly rows: readonly SessionSeriesRow[]; readonly rejects: readonly Reject[] } {
   const rows = new Map<string, Found>()
   const wanted = new Set(mids)
+  const isOther = (mid: number | undefined) => wanted.size > 0 && mid !== undefined && !wanted.has(mid)
   const entries = judgeEach(MetricsItem, items, 'metrics')
   const rejects: Reject[] = entries.rejects.map(reject => ({ ...reject, item: redact(reject.item) }))
   for (const { value: entry, raw, ordinal } of entries.good) {
     const path = `metrics.${ordinal}.data`
     const beside = fieldsWithout(entryFields, raw, entry)
     const series = judgeEach(Series, entry.data, path)
-    for (const reject of series.rejects) rejects.push({ ...reject, item: entryOf(entry.sid, reject.item) })
+    for (const reject of series.rejects) {
+      if (isOther(midOf(reject.item))) continue
+      rejects.push({ ...reject, item: entryOf(entry.sid, reject.item) })
+    }
     for (const { value: one, raw, ordinal } of series.good) {
-      if (wanted.size > 0 && !wanted.has(one.mid)) continue
+      if (isOther(one.mid)) continue
       const told = { series: fieldsWithout(seriesFields, raw, one), entry: beside }
       const place = { call_id, sid: entry.sid, told, latest }
       const bad = add(rows, place, one, `${path}.${ordinal}.kvs`)
@@ -45,6 +49,11 @@ export function readMetrics(
     }
   }
   return { rows: [...rows.values()].map(once), rejects }
+}
+
+/** The metric of a series that cannot be read, where that can. */
+function midOf(series: unknown): number | undefined {
+  return isObject(series) ? metricId.safeParse(series.mid).data : undefined
 }
 
 const entryFields = new Set(['sid', 'data'])
