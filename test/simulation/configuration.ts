@@ -51,6 +51,13 @@ function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & 
     limits: ${JSON.stringify(said)}`
 }
 
+/** Of which calls of an app metrics are fetched, where an operator says any. */
+function selectionOf({ id }: DrawnApp, { selection }: Demands): string {
+  if (selection?.app !== id) return ''
+  return `
+    streams: { call-metrics: { select: { minUsers: ${selection.minUsers} } } }`
+}
+
 /** What a configuration says besides of its world. */
 interface Told {
   /** Who is asked for one by one. */
@@ -84,7 +91,7 @@ export function configOf(
     timeZone: ${zone ?? 'UTC'}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
-    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}`,
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}${selectionOf(app, told)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
   const asks = (metric: string | undefined, more = '') =>

@@ -8,6 +8,7 @@ import {
 import { configOf, mapOwn, secretOf } from './configuration.ts'
 import { type Aim, type CallFault, callFaults } from './faults.ts'
 import { maxima, type Plan } from './oracle/contract.ts'
+import type { Selection } from './oracle/selection.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
@@ -104,6 +105,8 @@ export interface Demands {
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
+  /** Of one app metrics are fetched only of calls with so many users. */
+  readonly selection?: Selection
   /** Where the days of the apps begin and end; as in UTC where absent. */
   readonly zone?: Zone
   /** When the configuration is changed: from then on it allows half as much in a short while, ms. */
@@ -129,6 +132,7 @@ export interface Drawn {
   readonly zone?: Zone | undefined
   /** Who is asked for one by one in real time. */
   readonly users: readonly number[]
+  readonly selection?: Selection | undefined
   /** What becomes of it while the daemons run. */
   readonly changed?: string | undefined
   /** How often it has players listed, ms. */
@@ -260,7 +264,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    ...{ config: configWith(demands), zone: demands.zone, users },
+    ...{ config: configWith(demands), zone: demands.zone, users, selection: demands.selection },
     changed: demands.tightenedAt === undefined ? undefined : configWith({ ...demands, isTight: true }),
     ...(pace.realtime && {
       series: {

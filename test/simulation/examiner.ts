@@ -152,12 +152,13 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares } = this.#world
-    const { apps, spells, classes, config, series, listEvery, zone, users } = drawn
+    const { apps, spells, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
       ...(hands && { hands: hands.done, byHand: hands.arrived, marks: hands.marks, lessons: hands.lessons }),
+      ...(hands && { wanted: hands.wanted }),
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,
@@ -174,6 +175,7 @@ export class Examiner {
         }),
       ),
       ...(series && { series }),
+      ...(selection && { selection }),
       ...(zone && { hoursAhead: zones[zone] }),
       ...{ users },
       ...(callLateness !== undefined && { callLateness }),

@@ -49,6 +49,7 @@ export interface Hands {
   readonly marks: readonly Mark[]
   /** Has a range, or the details of a call, fetched once more. */
   readonly want: (what: Omit<Wanted, 'at'>) => Promise<Wanted>
+  readonly wanted: readonly Wanted[]
   /** Has a room read again. */
   readonly readAgain: (app: string, room: string) => Promise<void>
   /** Takes somebody out of all that is stored. */
@@ -119,6 +120,7 @@ export async function createHands({
   const forgetting = new Forgetting(pool, config.store, Object.values(streams))
   const done: Hand[] = []
   const marks: Mark[] = []
+  const wanted: Wanted[] = []
   const lessons: Lesson[] = []
   let isTeaching = false
   const settle = async (act: () => Promise<Pick<Hand, 'id'> | undefined>, told: Omit<Hand, 'id' | 'end'>) => {
@@ -135,6 +137,7 @@ export async function createHands({
   return {
     done,
     marks,
+    wanted,
     lessons,
     arrived,
     teach: async app => {
@@ -169,7 +172,9 @@ export async function createHands({
     want: async what => {
       const { app, stream, call: series = null, from, to } = what
       await markWanted(pool, { app, stream, series, from, to })
-      return { ...what, at: clock.now() }
+      const wish = { ...what, at: clock.now() }
+      wanted.push(wish)
+      return wish
     },
     readAgain: (app, room) => markRoom(pool, { app, room, streams: ofRooms }),
     forget: async person => void (await forgetting.forget(person)),

@@ -209,12 +209,13 @@ export const lessons: Tour = {
 
 /**
  * An operator who has fetched once more what was given up, of calls of which more begin in a second than are listed, and takes
- * people out of what is stored.
+ * people out of what is stored. Of one app metrics are fetched only of calls of some size.
  */
 export const wishes: Tour = {
   length: 4 * minute,
   demands: {
     ...{ ...calm, plan: 'enterprise', wishes: true, callLateness: 60 },
+    ...{ apps: ['alpha', 'beta'], selection: { app: 'beta', minUsers: 3 } },
     profile: { ...small, classes: 2 },
     quirks: { burstOfCalls: 33, sharedReward: 0.3 },
     switches: {

@@ -98,8 +98,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/streams/call-sessions.ts',
-    find: 'const work = metricWork(page.item, sessions)',
-    put: 'const work = metricWork(page.item, sessions.slice(-listed.length))',
+    find: '? metricWork(page.item, sessions)',
+    put: '? metricWork(page.item, sessions.slice(-listed.length))',
   },
   {
     name: 'lone-sid-forgotten',
@@ -116,10 +116,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/streams/calls/session-metrics.ts',
-    find: `      if (wanted.size > 0 && !wanted.has(one.mid)) continue
-`,
-    put: `      if (one.mid > 20_028 || (wanted.size > 0 && !wanted.has(one.mid))) continue
-`,
+    find: 'if (isOther(one.mid)) continue',
+    put: 'if (one.mid > 20_028 || isOther(one.mid)) continue',
   },
   {
     name: 'peer-forgotten',
@@ -357,5 +355,23 @@ export const ranges: readonly Plant[] = [
     file: 'src/engine/ranges/window-reading.ts',
     find: `return reading === 'narrow' && range.to - range.from <= rules.step`,
     put: 'return false',
+  },
+  {
+    name: 'left-out-is-unread',
+    says: 'calls that the selection leaves out count as unread for ever',
+    group: 'ranges',
+    from: 'code',
+    file: 'src/streams/calls/call-work.ts',
+    find: 'items: items.map(each => ({ ...each, isLeftOut: true }))',
+    put: 'items: []',
+  },
+  {
+    name: 'left-out-is-asked-for',
+    says: 'metrics of calls that the selection leaves out are fetched all the same',
+    group: 'ranges',
+    from: 'code',
+    file: 'src/streams/calls/call-work.ts',
+    find: 'items: items.map(each => ({ ...each, isLeftOut: true }))',
+    put: 'items',
   },
 ]

@@ -205,16 +205,16 @@ export const strangersThree: readonly Plant[] = [
     says: 'a mark has fetched again what was fetched, and not what was given up',
     group: 'ranges',
     from: 'contract',
-    file: 'migrations/0002-ingest.sql',
+    file: 'migrations/0027-calls-left-out.sql',
     find: 'set wanted = p.wanted + tstzmultirange(tstzrange(v_from, v_to)), backlog_from',
     put: 'set wanted = p.wanted + (tstzmultirange(tstzrange(v_from, v_to)) - p.lost), backlog_from',
     also: [
       {
-        file: 'migrations/0002-ingest.sql',
+        file: 'migrations/0027-calls-left-out.sql',
         find: `w.item = c.call_id and w.state in ('done', 'lost')
-          and (p_series`,
+          and (w.item`,
         put: `w.item = c.call_id and w.state = 'done'
-          and (p_series`,
+          and (w.item`,
       },
     ],
   },

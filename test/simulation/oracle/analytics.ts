@@ -9,12 +9,14 @@ import { examineLimits } from './limits.ts'
 import { examineOwed } from './owed.ts'
 import { examineRealtime } from './realtime.ts'
 import { examineSamples } from './samples.ts'
+import { examineSelection } from './selection.ts'
 import { examineSessions } from './sessions.ts'
 import { examineSummaries } from './summaries.ts'
 
 const subjects = [
   ...[examineLimits, examineDebits, examineCalls, examineSessions, examineSamples],
   ...[
+    examineSelection,
     examineSummaries,
     examineInsights,
     examineRealtime,

@@ -4,7 +4,9 @@ import type { Plan } from './contract.ts'
 import type { Hand } from './hands.ts'
 import type { Lesson } from './lessons.ts'
 import type { Mark } from './marks.ts'
+import type { Selection } from './selection.ts'
 import type { Standstill } from './standstills.ts'
+import type { Wanted } from './wanted.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
@@ -75,6 +77,10 @@ export interface Examination {
   readonly hands?: readonly Hand[]
   /** Rooms that somebody wanted to be read again. */
   readonly marks?: readonly Mark[]
+  /** What somebody wanted to be fetched once more. */
+  readonly wanted?: readonly Wanted[]
+  /** Of which calls of an app metrics are fetched; of all where absent. */
+  readonly selection?: Selection
   /** What people did in classrooms. */
   readonly lessons?: readonly Lesson[]
   /** Numbers of their requests among all that arrived: nobody stores what these are answered. */

@@ -4,6 +4,7 @@ import { areOf, byCall, inGroups } from './by-call.ts'
 import { allowanceOf } from './contract.ts'
 import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom, readListed } from './details.ts'
 import type { Examination, Finding } from './examination.ts'
+import { isMeasured } from './selection.ts'
 
 /** All values of a metric of a session, in the order of their times. */
 interface StoredSeries {
@@ -61,6 +62,7 @@ export async function examineSamples(examination: Examination): Promise<readonly
       }
       const mustHave =
         isDue &&
+        isMeasured(examination, app, call) &&
         !lost.has(`${app} call-metrics ${call.callId}`) &&
         !lost.has(`${app} call-sessions ${call.callId}`)
       if (hasValues || mustHave) judged.push({ call, mustHave })

@@ -2,6 +2,7 @@ import type { TrueCall } from '../../../sandbox/src/index.ts'
 import { type Asked, askedOf } from './asked.ts'
 import type { Examination } from './examination.ts'
 import { margins } from './margins.ts'
+import { isMeasured } from './selection.ts'
 
 /** What the world says of a range, Unix seconds: undefined where either answer is right. */
 export type Whole = (from: number, to: number) => boolean | undefined
@@ -42,7 +43,7 @@ async function storedCalls(examination: Examination, app: string): Promise<reado
     return {
       ...{ call, isStored: row !== undefined, isFinished: row?.finished === true },
       lacksSessions: !isOdd && (row?.sids ?? 0) < call.sessions.length,
-      lacksValues: !isOdd && (row?.points ?? 0) < points,
+      lacksValues: !isOdd && isMeasured(examination, app, call) && (row?.points ?? 0) < points,
       isSpoilt: isOdd || malformed > 0 || sandbox.settings.switches.kvs === 'words',
     }
   })
