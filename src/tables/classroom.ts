@@ -47,7 +47,9 @@ export const room = table(
       ),
       state_sequence: optional.bigint('Sequence of the event that state comes from'),
       started_at: optional.timestamp('When the class started, by its changes of state'),
-      ended_at: optional.timestamp('When it ended; null while it goes on'),
+      ended_at: optional.timestamp(
+        'When it ended; null while it goes on. Of a log that was read late the time of the last event before that has one: where that is the start nobody knows, and classroom.class has null',
+      ),
       last_event_at: optional.timestamp('When the room last showed life'),
     },
     given: {

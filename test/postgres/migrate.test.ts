@@ -41,6 +41,7 @@ const names = [
   '0025-ends-that-nobody-knows',
   '0026-files-that-are-gone',
   '0027-calls-left-out',
+  '0028-one-end-of-a-class',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -235,7 +235,9 @@ export const ends: Edge = {
       ('ends', 'never begun', 1, 3, null, '2026-01-05 11:00', '2026-01-05 09:55', '2026-01-05 11:00'),
       ('ends', 'not over', 1, 1, '2026-01-05 10:00', null, '2026-01-05 09:55', '2026-01-05 10:20'),
       ('ends', 'only begun', 1, 1, '2026-01-05 10:00', null, '2026-01-05 09:55', '2026-01-05 10:00'),
-      ('ends', 'unknown', 1, 2, '2026-01-05 10:00', '2026-01-05 10:00', '2026-01-05 09:55', '2026-01-05 10:20')`,
+      ('ends', 'unknown', 1, 2, '2026-01-05 10:00', '2026-01-05 10:00', '2026-01-05 09:55', '2026-01-05 10:20');
+    insert into analytics.call (app_id, call_id, cname, created_at, destroyed_at, finished)
+    select 'ends', room_uuid, room_uuid, '2026-01-05 10:01', '2026-01-05 10:30', true from classroom.room where app_id = 'ends'`,
   cases: [
     {
       name: 'are over, and nobody knows since when',
@@ -248,8 +250,30 @@ export const ends: Edge = {
         ['unknown', 'ended', false, null, null],
       ],
     },
+    {
+      name: 'have the same end wherever they are told of',
+      query: `
+        select c.room_uuid, to_char(c.ended_at, 'HH24:MI'), to_char(d.ended_at, 'HH24:MI'), to_char(k.class_ended_at, 'HH24:MI'),
+               to_char(q.ended_at, 'HH24:MI')
+        from classroom.class c
+        join classroom.class_complete d using (app_id, room_uuid, incarnation)
+        join analytics.class_call k using (app_id, room_uuid, incarnation)
+        join analytics.class_quality q using (app_id, room_uuid, incarnation)
+        where c.app_id = 'ends' order by 1`,
+      expected: [
+        ['known', '11:00', '11:00', '11:00', '11:00'],
+        ['never begun', '11:00', '11:00', '11:00', '11:00'],
+        ['not over', null, null, null, null],
+        ['only begun', null, null, null, null],
+        ['unknown', null, null, null, null],
+      ],
+    },
   ],
   mutants: [
+    ...['classroom.class_complete', 'analytics.class_call'].map(view => ({
+      ...{ view, mistake: 'a class ends when it begins' },
+      ...{ from: '(r.ended_at <= r.started_at)', to: '(r.ended_at < r.started_at)' },
+    })),
     {
       ...{ view: 'classroom.class', mistake: 'a class ends when it begins' },
       ...{ from: '(r.ended_at <= r.started_at)', to: '(r.ended_at < r.started_at)' },

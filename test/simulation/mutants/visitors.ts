@@ -131,7 +131,7 @@ export const visitors: readonly Plant[] = [
     says: 'a call belongs to the latest room of the name of its channel, whenever it began',
     group: 'ranges',
     from: 'contract',
-    file: 'migrations/0022-days-and-what-is-unread.sql',
+    file: 'migrations/0028-one-end-of-a-class.sql',
     find: `    and c.created_at >= r.valid_from - interval '15 minutes'
     and c.created_at < coalesce(r.valid_to, 'infinity') - interval '1 minute'
     and c.created_at < coalesce(r.ended_at, case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end, 'infinity')
