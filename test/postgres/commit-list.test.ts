@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PageCommit } from '../../src/engine/ports.ts'
+import { streams } from '../../src/streams/index.ts'
 import type { StreamName } from '../../src/streams/stream.ts'
+import { pageOf } from '../streams/pages.ts'
 import {
   app,
   event,
@@ -96,6 +98,41 @@ describe('a page of a list', () => {
     await list('resources', { rows: rowSet({ 'classroom.resource': [resource({})] }) })
     expect(await removed()).toBeNull()
     expect(await db.value('select resource_name from classroom.resource')).toBe('slides')
+  })
+
+  describe('of recordings', () => {
+    const entry = (recordId: string, ...urls: readonly string[]) => ({
+      recordId,
+      status: 2,
+      recordDetails: urls.map((url, n) => ({ url, ...(n === 0 && { size: 7 }) })),
+    })
+    /** Reads a list as the daemon does, so many minutes after the clock of the test begins. */
+    const listed = async (minute: number, ...items: readonly object[]) => {
+      const { streamState } = (await db.store.progress(app, 'recordings', room))!
+      const page = pageOf({ series: room, items, answeredAt: Date.parse(time(minute)) })
+      const { rows, streamState: next, rejects } = streams.recordings.toRows(page, streamState)
+      expect(await list('recordings', { rows, streamState: next, rejects })).toMatchObject({
+        outcome: 'committed',
+      })
+    }
+    const files = () =>
+      db.rows(
+        `select record_id as id, ordinal, url, removed_at as gone, extra from classroom.recording_file order by 1, 2`,
+      )
+    const first = { id: 'one', ordinal: 0, url: 'a', gone: null, extra: { size: 7 } }
+    const second = { id: 'one', ordinal: 1, url: 'b', gone: null, extra: null }
+    const third = { id: 'two', ordinal: 0, url: 'c', gone: null, extra: { size: 7 } }
+    const at = (minute: number) => new Date(time(minute))
+
+    it('tells since when a file is gone, and that one is back', async () => {
+      await listed(1, entry('one', 'a', 'b'), entry('two', 'c'))
+      expect(await files()).toEqual([first, second, third])
+      await listed(2, entry('one', 'a'), entry('two', 'c'))
+      await listed(3, entry('one', 'a'))
+      expect(await files()).toEqual([first, { ...second, gone: at(2) }, { ...third, gone: at(3) }])
+      await listed(4, entry('one', 'a', 'b'), entry('two', 'd'))
+      expect(await files()).toEqual([first, second, { ...third, url: 'd' }])
+    })
   })
 
   it('replaces a tally as it stands, also by nothing', async () => {
