@@ -66,6 +66,8 @@ export interface Plan {
   readonly life: number
   /** Whoever planned it waits where a budget is used up for longer than that, and plans anew then. */
   readonly isPlannedAgain?: boolean
+  /** Whether something was learned while it waits by which it must be planned anew. */
+  readonly isOutdated?: () => boolean
   /** What must be done before an answer of so many bytes is read. */
   readonly arrived?: Arrived
 }

@@ -112,7 +112,7 @@ export type PollResult<P, H> =
 
 function admitAndSend(
   { app, fence, purpose, signal, admission }: PageContext,
-  { request, series, life, isPlannedAgain = false, arrived }: Plan,
+  { request, series, life, isPlannedAgain = false, isOutdated, arrived }: Plan,
 ): Promise<Sent> {
   const limit = app.limits[request.operation.limitGroup]
   if (!limit) throw new ParameterError(`no limit is set for group ${request.operation.limitGroup}`)
@@ -126,6 +126,7 @@ function admitAndSend(
     limit,
     purpose,
     signal,
+    ...(isOutdated && { isOutdated }),
     ...(arrived && { arrived }),
   })
 }

@@ -26,6 +26,8 @@ export interface Attempt {
   readonly until?: number
   /** It is planned anew where its limit leaves no room for longer than `life`: it is given up as soon as that is known. */
   readonly isPlannedAgain?: boolean
+  /** Whether it must be planned anew, by what was learned while it waited; asked until it is sent. */
+  readonly isOutdated?: () => boolean
   readonly limit: GroupLimit
   readonly purpose: Purpose
   readonly signal: AbortSignal
@@ -241,7 +243,8 @@ export class Admission {
         continue
       }
       meter.debit(limitGroup)
-      if (!waiting.signal.aborted && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
+      const isUsed = !waiting.signal.aborted && !attempt.isOutdated?.()
+      if (isUsed && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
       await ledger.settle(taken.grant, 'refused', group.time.clockBounds())
     }
     return 'over'
@@ -272,9 +275,9 @@ export class Admission {
     return reply
   }
 
-  /** Whether it was planned too long ago. */
-  #isStale({ life }: Attempt, { since }: Waiting): boolean {
-    return this.#ports.clock.monotonic() - since > life
+  /** Whether it was planned too long ago, or without what is known now. */
+  #isStale({ life, isOutdated }: Attempt, { since }: Waiting): boolean {
+    return this.#ports.clock.monotonic() - since > life || isOutdated?.() === true
   }
 
   /** For how long nothing of a limit group may go because a budget is used up, ms, as the ledger said last. */

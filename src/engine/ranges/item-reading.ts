@@ -78,7 +78,8 @@ export class ItemReader {
       const attempt = rules.begin({ start: item.from, end: item.to })
       if (!attempt) return
       const page = { ...this.#context, fence, purpose }
-      const task = itemTask(page, stream, item, { life, again, now: rules.now })
+      const { isOutdated } = attempt
+      const task = itemTask(page, stream, item, { life, again, isOutdated, now: rules.now })
       const result = await attempt.of(poll(page, task), told => {
         return told.outcome === 'failed' ? told.failure.kind : told.outcome === 'read' ? 'served' : 'unknown'
       })
@@ -207,6 +208,7 @@ export function keyOf({ key, part }: OpenItem): string {
 interface ItemTimes {
   /** For how many ms an item may still be asked for. */
   readonly life: number
+  readonly isOutdated: () => boolean
   /** In how many ms it is asked for again if not all of it can be read. */
   readonly again: number
   /** The provider's clock, Unix seconds. */
@@ -218,7 +220,7 @@ function itemTask(
   context: PageContext,
   stream: Substream,
   item: OpenItem,
-  { life, again, now }: ItemTimes,
+  { life, again, isOutdated, now }: ItemTimes,
 ): Task<SubstreamPage, SubstreamResult> {
   const { app, store } = context
   const asked = stream.request(app.id, item, item.page)
@@ -228,7 +230,7 @@ function itemTask(
       request: requestLine(stream.operation, asked),
       series: item.key,
       life,
-      isPlannedAgain: true,
+      ...{ isPlannedAgain: true, isOutdated },
       arrived: bytes => takeInHand(context, item, bytes),
     }),
     parse: ({ body }) => ({ ...stream.read(body), item, number: item.page, asked, now: now() }),

@@ -26,6 +26,14 @@ const startShare = 0.02
 const farthestStart = 0.95
 const shortestSpan = 60
 
+/** A question that is about to be sent, and waits for its turn. */
+interface LearnedQuestion {
+  /** Whether it goes beyond a bound that was tightened since it began; `now` is how far away it is by now. */
+  readonly isOutdated: (now: Distances) => boolean
+  /** What is told of its end. */
+  readonly end: (told: Told) => void
+}
+
 /** What refusals have taught of the bounds of a limit group. */
 export function createLearnedBounds(limits: RangeLimits, clock: Clock) {
   /** By what refusals moved each bound away from where it is documented, seconds. */
@@ -97,10 +105,10 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock) {
   }
 
   /**
-   * A question so far away from its bounds is about to be sent: what is told of its end. Undefined where it goes beyond a
-   * bound that a refusal has tightened and whose probe is not due: then it must be planned anew.
+   * A question so far away from its bounds is about to be sent. Undefined where it goes beyond a bound that a refusal has
+   * tightened and whose probe is not due: then it must be planned anew.
    */
-  function begin(asked: Distances): ((told: Told) => void) | undefined {
+  function begin(asked: Distances): LearnedQuestion | undefined {
     const [tried, ...others] = beyond(asked)
     if (others.length > 0 || (tried && (!probes[tried].isDue() || asked[tried] <= trial(tried))))
       return undefined
@@ -109,12 +117,15 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock) {
     if (proving.some(bound => onTrial.has(bound))) return undefined
     if (tried) probes[tried].begin()
     for (const bound of proving) onTrial.add(bound)
-    return told => {
-      for (const bound of proving) {
-        onTrial.delete(bound)
-        if (told === 'served') unproved.delete(bound)
-      }
-      note(told, tried, asked)
+    return {
+      isOutdated: now => beyond(now).some(bound => bound !== tried),
+      end: told => {
+        for (const bound of proving) {
+          onTrial.delete(bound)
+          if (told === 'served') unproved.delete(bound)
+        }
+        note(told, tried, asked)
+      },
     }
   }
 

@@ -65,9 +65,11 @@ export function createRangeRules(
    * is not due: then it must be planned anew.
    */
   function begin(bounds: Bounds) {
-    const note = learned.begin(distances(bounds))
-    if (!note) return undefined
+    const question = learned.begin(distances(bounds))
+    if (!question) return undefined
     return {
+      /** While it waits: whether others were refused where it would ask, so that it must be planned anew. */
+      isOutdated: () => question.isOutdated(distances(bounds)),
       /**
        * Waits for its end. Where the provider refused a range that should have been allowed, less is asked for from now
        * on; the documented bound is tried again later.
@@ -80,7 +82,7 @@ export function createRangeRules(
           return result
         } finally {
           wasServed ||= outcome === 'served'
-          note(outcome)
+          question.end(outcome)
         }
       },
     }

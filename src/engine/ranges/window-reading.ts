@@ -53,11 +53,12 @@ type WindowEnd =
 /** A window with more pages than this is asked for in smaller ones. */
 const MOST_PAGES = 1_000
 
-/** Reads a window page by page. Throws StoreUnavailable. */
+/** Reads a window page by page, until `isOutdated` says that it must be planned anew. Throws StoreUnavailable. */
 export async function readWindow(
   context: PageContext,
   rules: RangeRules,
   first: WindowReading,
+  isOutdated: () => boolean,
 ): Promise<ReadingResult> {
   const found = { hints: [] as Hint[], madeWork: false }
   let reading = first
@@ -65,10 +66,10 @@ export async function readWindow(
     if (context.signal.aborted) return { end: 'stopped', ...found }
     const life = lifeOf(reading, rules)
     if (life <= 0) return { end: reading.number > 1 ? 'endless' : 'late', ...found }
-    const result = await poll(context, windowTask(context, reading, life))
+    const result = await poll(context, windowTask(context, reading, { life, isOutdated }))
     if (result.outcome === 'failed')
       return { end: endOf(result.failure, reading), failure: result.failure, ...found }
-    if (result.outcome === 'late' && reading.number > 1) return { end: 'endless', ...found }
+    if (result.outcome === 'late' && reading.number > 1 && !isOutdated()) return { end: 'endless', ...found }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
     const { stored, page, pageResult } = result
     if (stored.outcome === 'fenced') return { end: 'fenced', ...found }
@@ -141,11 +142,16 @@ interface CountedResult extends WindowResult {
 /** A plan is made anew after this time, ms, however long it would still be allowed. */
 const PLAN_LIFE_MS = 60_000
 
-/** `life` in ms: for how long the window may still be asked for. */
+interface Waiting {
+  /** For how many ms the window may still be asked for. */
+  readonly life: number
+  readonly isOutdated: () => boolean
+}
+
 function windowTask(
   context: PageContext,
   reading: WindowReading,
-  life: number,
+  { life, isOutdated }: Waiting,
 ): Task<WindowPage, CountedResult> {
   const { app, store } = context
   const { stream, series, rules, range, number, plannedAt, details } = reading
@@ -156,7 +162,7 @@ function windowTask(
       request: requestLine(stream.operation, stream.request(app.id, series, bounds, number)),
       series: series.key,
       life: Math.min(PLAN_LIFE_MS, life),
-      isPlannedAgain: true,
+      ...{ isPlannedAgain: true, isOutdated },
     }),
     parse: ({ body }, { receivedAt }) => {
       return { ...stream.read(body), series, range, number, now: plannedAt, receivedAt, details }

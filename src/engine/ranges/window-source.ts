@@ -174,7 +174,7 @@ export class WindowSource implements WorkSource {
         return
       }
       const page = { ...this.#context, fence: this.#context.fence(), purpose: paidFor }
-      const result = await attempt.of(readWindow(page, rules, reading), toldBy)
+      const result = await attempt.of(readWindow(page, rules, reading, attempt.isOutdated), toldBy)
       await this.#settle({ reading, state, purpose, began, result })
     } catch (error) {
       state.notBefore =

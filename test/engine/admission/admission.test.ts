@@ -63,6 +63,31 @@ describe('a group that is counted in the database', () => {
     expect(transport.asked).toHaveLength(1)
   })
 
+  it('sends nothing that was outdated while it waited, and debits nothing for it', async () => {
+    const { clock, ledger, transport, ofFeed } = makeHarness()
+    ledger.answers.push({ granted: false, wait: 700, now: 0, ahead: 0 })
+    let isOutdated = false
+    const sent = ofFeed({ isOutdated: () => isOutdated })
+    await clock.advance(0.5 * second)
+    isOutdated = true
+    await clock.advance(2 * second)
+    expect(await sent).toEqual({ outcome: 'late' })
+    expect([ledger.taken, transport.asked]).toEqual([[], []])
+  })
+
+  it('gives back the debit of what was outdated while it was debited', async () => {
+    const { clock, ledger, transport, ofFeed } = makeHarness()
+    let isOutdated = false
+    ledger.beforeGrant = async () => {
+      isOutdated = true
+    }
+    const sent = ofFeed({ isOutdated: () => isOutdated })
+    await clock.advance(second)
+    expect(await sent).toEqual({ outcome: 'late' })
+    expect(ledger.settled).toEqual([{ n: 1, outcome: 'refused' }])
+    expect(transport.asked).toEqual([])
+  })
+
   it('waits as long as the ledger says', async () => {
     const { clock, ledger, transport, ofFeed } = makeHarness()
     ledger.answers.push(

@@ -103,6 +103,23 @@ describe('a provider that serves less than is documented', () => {
   })
 })
 
+describe('a question that waits while a bound is tightened', () => {
+  it.each<[string, Told, 'start' | 'end']>([
+    ['the end', 'latency_limit', 'end'],
+    ['the start', 'time_range_limit', 'start'],
+  ])('is outdated where it is as near to %s as what was refused', async (_, refusal, bound) => {
+    const rules = rulesAt({ ahead: 0, doubt: 0 })
+    const { after, before } = rules.bounds()
+    const near =
+      bound === 'end' ? { start: before - 60, end: before - 1 } : { start: after + 1, end: after + 60 }
+    const away = { start: now - 3_700, end: now - 3_600 }
+    const begun = [near, near, away].map(asked => rules.begin(asked)!)
+    expect(begun.map(({ isOutdated }) => isOutdated())).toEqual([false, false, false])
+    await begun[0]!.of(Promise.resolve(), () => refusal)
+    expect(begun.map(({ isOutdated }) => isOutdated())).toEqual([true, true, false])
+  })
+})
+
 describe('a bound that a refusal tightened', () => {
   /** A series of questions about the oldest that may be asked for, by a provider that serves them or does not. */
   function asking() {

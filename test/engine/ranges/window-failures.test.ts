@@ -22,6 +22,28 @@ describe('a second that spoils every answer', () => {
   })
 })
 
+describe('a window that waits for its turn', () => {
+  it('is planned anew where another question was refused as near to the bound meanwhile', async () => {
+    const harness = makeHarness()
+    const { ledger, clock, rules, asked } = harness
+    await harness.source.begin()
+    const { before } = rules.bounds()
+    const other = rules.begin({ start: before - 60, end: before - 1 })!
+    ledger.answers.push({ granted: false, wait: 1_500, now: 0, ahead: 0 })
+    const [job] = (await harness.source.find()).requests.filter(({ purpose }) => purpose === 'live')
+    const run = job!.run()
+    await clock.advance(second)
+    await other.of(Promise.resolve(), () => 'latency_limit')
+    await clock.advance(second)
+    await run
+    expect(asked).toEqual([])
+    await clock.advance(10 * second)
+    await harness.work(1)
+    expect(asked).toHaveLength(1)
+    expect(nowOf(harness) - asked[0]!.to).toBeGreaterThan(limits.dataDelay + 10)
+  })
+})
+
 describe.each(['malformed', 'too_large'] as const)('an answer that is %s', kind => {
   /** One of the newest seconds spoils every answer about it; what lies further back is answered all the while. */
   async function begin() {

@@ -374,4 +374,13 @@ export const ranges: readonly Plant[] = [
     find: 'items: items.map(each => ({ ...each, isLeftOut: true }))',
     put: 'items',
   },
+  {
+    name: 'outdated-plan-is-sent',
+    says: 'what waits for its turn is sent though another question was refused as near to the bound meanwhile',
+    group: 'ranges',
+    from: 'contract',
+    file: 'src/engine/ranges/learned-bounds.ts',
+    find: 'isOutdated: now => beyond(now).some(bound => bound !== tried),',
+    put: 'isOutdated: () => false,',
+  },
 ]

@@ -55,7 +55,9 @@ it('what was refused before the time was known tells nothing', () => {
   expect(judge({ at: -minute, young: 8, refusal: late }, { at: 2 * minute, young: 8 })).toBe(0)
 })
 
-it('what waited for its turn, or refused for another reason, breaks nothing', () => {
-  expect(judge({ at: 0, young: 8, refusal: late }, { at: minute, young: 8 })).toBe(0)
+it('what was on its way when the refusal was heard, or refused for another reason, breaks nothing', () => {
+  const refused = { at: 0, young: 8, refusal: late }
+  expect(judge(refused, { at: 5 * second, young: 8 })).toBe(0)
+  expect(judge(refused, { at: 15 * second, young: 8 })).toBe(1)
   expect(judge({ at: 0, young: 8, refusal: early, old: reach }, { at: 2 * minute, young: 8 })).toBe(0)
 })

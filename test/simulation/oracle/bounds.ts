@@ -6,8 +6,8 @@ const second = 1_000
 const minute = 60 * second
 /** For so long what a refusal taught is not tried again, ms. */
 const taught = 9 * minute
-/** A question waits for its turn for a minute at most, and is on its way when the answer is heard, ms. */
-const planned = 75 * second
+/** What was on its way when the refusal was heard: both take four seconds at most, ms. */
+const underWay = 10 * second
 /** The first answer tells the provider's time; until then a process knows its own clock alone, ms. */
 const untold = 15 * second
 
@@ -88,7 +88,7 @@ function firstAgain(
   return asked.find(({ arrival: { time }, distance }) =>
     refused.some(
       before =>
-        before.arrival.time + planned < time &&
+        before.arrival.time + underWay < time &&
         time < before.arrival.time + taught &&
         distance < before.distance + unsure,
     ),
