@@ -10,10 +10,8 @@ export type Widget = 'popupQuiz' | 'poll'
 
 const inEvent = { sequence: required.bigint('Order of the events within the room, given by the provider') }
 const inEventItem = { ...inEvent, ordinal: required.int("Place in the event's list, from 0") }
-const ofEvent = {
-  at: required.timestamp('When it happened, as well as can be known'),
-  extra: optional.json('Fields that have no column here, as they came'),
-}
+const beside = { extra: optional.json('Fields that have no column here, as they came') }
+const ofEvent = { at: required.timestamp('When it happened, as well as can be known'), ...beside }
 
 const ofPerson = { ...ofEvent, extra: telling('person', ofEvent.extra) }
 const ofAnyone = {
@@ -86,8 +84,7 @@ export const roomEvent = table(
     within: 'room',
     key: inEvent,
     columns: {
-      at: required.timestamp('When it happened, as well as can be known'),
-      extra: optional.json('Fields that have no column here, as they came'),
+      ...ofEvent,
       cmd: required.int(
         '1 room state, 3 chat, 20 enter and leave, 1001 recording, 1003 resources, 1101 rewards, 1501 stage, 1502 hands; others are kept too',
       ),
@@ -267,11 +264,13 @@ export const widgetEvent = table('classroom.widget_event', 'Items of the quiz an
 })
 export type WidgetEventRow = RowOf<typeof widgetEvent>
 
+const inQuiz = { quiz_id: required.text("The provider's ID of the quiz") }
+const inPoll = { poll_id: required.text("The provider's ID of the poll") }
+const inRecording = { record_id: required.text("The provider's ID of the recording") }
+
 export const quiz = table('classroom.quiz', 'A pop-up quiz with its latest summary', {
   within: 'room',
-  key: {
-    quiz_id: required.text("The provider's ID of the quiz"),
-  },
+  key: inQuiz,
   columns: {
     correct_items: optional.json('Right answers'),
     items: optional.json('Answers to choose from'),
@@ -285,7 +284,7 @@ export const quiz = table('classroom.quiz', 'A pop-up quiz with its latest summa
     started_at: optional.timestamp('When students got it'),
     ended_at: optional.timestamp('When it ended; null while it runs, and where nothing tells when'),
     started_by: telling('user', optional.text('User who started it; null where no item tells')),
-    extra: optional.json('Fields that have no column here, as they came'),
+    ...beside,
   },
   onConflict: 'merge',
 })
@@ -297,7 +296,7 @@ export const quizSubmission = table(
   {
     within: 'room',
     key: {
-      quiz_id: required.text("The provider's ID of the quiz"),
+      ...inQuiz,
       user_uuid: telling('user', required.text('Empty of one who is told without an ID')),
       ordinal: required.bigint("Place in the log: of a user's answers the last has the highest"),
     },
@@ -306,7 +305,7 @@ export const quizSubmission = table(
       selected_items: optional.json('Answers chosen'),
       is_correct: optional.boolean('Whether they were the right ones, as the provider says'),
       committed_at: optional.timestamp('When they were given'),
-      extra: optional.json('Fields that have no column here, as they came'),
+      ...beside,
     },
     onConflict: 'replace',
   },
@@ -315,9 +314,7 @@ export type QuizSubmissionRow = RowOf<typeof quizSubmission>
 
 export const poll = table('classroom.poll', 'A poll', {
   within: 'room',
-  key: {
-    poll_id: required.text("The provider's ID of the poll"),
-  },
+  key: inPoll,
   columns: {
     mode: optional.int('1 single choice, 2 multiple choice'),
     items: optional.json('Options to choose from'),
@@ -325,7 +322,7 @@ export const poll = table('classroom.poll', 'A poll', {
     started_at: optional.timestamp('When it started'),
     ended_at: optional.timestamp('When it ended; null while it runs, and where nothing tells when'),
     started_by: telling('user', optional.text('User who started it; null where no item tells')),
-    extra: optional.json('Fields that have no column here, as they came'),
+    ...beside,
   },
   onConflict: 'merge',
 })
@@ -334,7 +331,7 @@ export type PollRow = RowOf<typeof poll>
 export const pollSubmission = table('classroom.poll_submission', 'Every vote; a user may vote again', {
   within: 'room',
   key: {
-    poll_id: required.text("The provider's ID of the poll"),
+    ...inPoll,
     user_uuid: telling('user', required.text('Empty of one who is told without an ID')),
     ordinal: required.bigint("Place in the log: of a user's votes the last has the highest"),
   },
@@ -344,7 +341,7 @@ export const pollSubmission = table('classroom.poll_submission', 'Every vote; a 
       'Options chosen, from 0; null where they are told in a way that cannot be read: then they are in extra',
     ),
     at: optional.timestamp('When the vote was given; null where no item tells'),
-    extra: optional.json('Fields that have no column here, as they came'),
+    ...beside,
   },
   onConflict: 'replace',
   except: { at: 'merge' },
@@ -354,7 +351,7 @@ export type PollSubmissionRow = RowOf<typeof pollSubmission>
 export const pollTally = table('classroom.poll_tally', 'Latest count of each option of a poll', {
   within: 'room',
   key: {
-    poll_id: required.text("The provider's ID of the poll"),
+    ...inPoll,
     option_index: required.int("Place of the option in the poll's items, from 0"),
   },
   columns: {
@@ -370,9 +367,7 @@ export const recording = table(
   'Recordings as listed last; read again until they have ended and have their files',
   {
     within: 'room',
-    key: {
-      record_id: required.text("The provider's ID of the recording"),
-    },
+    key: inRecording,
     columns: {
       sid: optional.text("The recording service's own ID"),
       resource_id: optional.text("The recording service's ID of the resource"),
@@ -381,7 +376,7 @@ export const recording = table(
       started_at: optional.timestamp('When it started'),
       ended_at: optional.timestamp('When it ended; null while it runs'),
       url: optional.text('Address of the whole recording, of one that has one'),
-      extra: optional.json('Fields that have no column here, as they came'),
+      ...beside,
     },
     onConflict: 'merge',
   },
@@ -391,7 +386,7 @@ export type RecordingRow = RowOf<typeof recording>
 export const recordingFile = table('classroom.recording_file', 'Files of a recording', {
   within: 'room',
   key: {
-    record_id: required.text("The provider's ID of the recording"),
+    ...inRecording,
     ordinal: required.int("Place in the recording's list of files, from 0"),
   },
   columns: {
@@ -399,7 +394,7 @@ export const recordingFile = table('classroom.recording_file', 'Files of a recor
     removed_at: optional.timestamp(
       "When a list no longer named it, by the provider's clock; null while it is listed",
     ),
-    extra: optional.json('Fields that have no column here, as they came'),
+    ...beside,
   },
   onConflict: 'replace',
   except: { extra: 'merge' },
@@ -408,16 +403,14 @@ export type RecordingFileRow = RowOf<typeof recordingFile>
 
 export const resource = table('classroom.resource', 'Public resources as listed last', {
   within: 'room',
-  key: {
-    resource_uuid: required.text("The provider's ID of the file"),
-  },
+  key: { resource_uuid: required.text("The provider's ID of the file") },
   columns: {
     ...ofFile,
     updated_at: optional.timestamp("When the file was changed last, by the provider's clock"),
     removed_at: optional.timestamp(
       "When a complete listing no longer named it, by the provider's clock; null while it is listed",
     ),
-    extra: optional.json('Fields that have no column here, as they came'),
+    ...beside,
   },
   onConflict: 'merge',
   except: { removed_at: 'replace' },
