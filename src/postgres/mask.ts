@@ -3,7 +3,7 @@ import { isObject, isRawJSON } from '../provider/fits.ts'
 import type { Reject } from '../streams/page.ts'
 import { roomEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
-import type { Json } from '../tables/json.ts'
+import type { Json, JsonObject } from '../tables/json.ts'
 import { readJson, writeJson } from './encode.ts'
 import { chatCmd, isJsonText, type Keeping, Unkept } from './unkept.ts'
 
@@ -64,8 +64,6 @@ interface Place {
   /** It is a chat message, and its text is not kept. */
   readonly isChat?: boolean
 }
-
-type JsonObject = { readonly [key: string]: Json }
 
 /** Takes out of what one app brings whoever is forgotten, and what is not kept of anybody. */
 export class Mask {

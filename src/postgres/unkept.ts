@@ -1,7 +1,7 @@
 import { isObject, isRawJSON, isSaid, readNumber } from '../provider/fits.ts'
 import { roomEvent } from '../tables/classroom.ts'
 import type { Table } from '../tables/index.ts'
-import type { Json } from '../tables/json.ts'
+import type { Json, JsonObject } from '../tables/json.ts'
 
 /** What is kept of people; what is `off` is never written. */
 export interface Keeping {
@@ -48,8 +48,6 @@ interface Place {
   readonly inClass: boolean
 }
 
-type JsonObject = { readonly [key: string]: Json }
-
 /**
  * Takes out what the operator does not keep: names and chats. What has another shape than it should have may hold either:
  * it is left out as a whole. What stands in its place is taken by its readers for what they took it for before.
@@ -89,7 +87,7 @@ export class Unkept {
 
   #chatColumn(value: Json): Json {
     if (!isObject(value)) return nothing(value)
-    const kept = this.#message(value as JsonObject)
+    const kept = this.#message(value)
     return isEmpty(kept) ? null : kept
   }
 
@@ -99,7 +97,7 @@ export class Unkept {
     const list = isOfEvents ? /^data\.(\w+)\.\d/.exec(detail)?.[1] : undefined
     if (list) return this.#value(item, { ...inEvent, field: list, isPerson: personField.test(list) })
     if (!isObject(item)) return nothing(item)
-    return isOfEvents ? this.#event(item as JsonObject) : this.json(item, true)
+    return isOfEvents ? this.#event(item) : this.json(item, true)
   }
 
   /** An answer of classrooms that nobody could use. Of what is none of its items nobody knows what it tells. */
@@ -107,11 +105,10 @@ export class Unkept {
     if (this.isNothing) return answer
     if (Array.isArray(answer)) return answer.map(each => this.answer(each as Json))
     if (!isObject(answer)) return typeof answer === 'string' ? '' : answer
-    const object = answer as JsonObject
-    const isOfWidget = [object, object.data].some(each => isObject(each) && has(each, ofWidget))
-    if (isOfWidget || has(object, ofFile)) return this.json(object, true)
-    if (has(object, /^(?:cmd|sequence|roomUuid)$/i)) return this.#event(object)
-    const told = Object.entries(object).map(([key, value]): [string, Json] => [
+    const isOfWidget = [answer, answer.data].some(each => isObject(each) && has(each, ofWidget))
+    if (isOfWidget || has(answer, ofFile)) return this.json(answer, true)
+    if (has(answer, /^(?:cmd|sequence|roomUuid)$/i)) return this.#event(answer)
+    const told = Object.entries(answer).map(([key, value]): [string, Json] => [
       key,
       envelope.test(key) && typeof value === 'string' ? value : this.answer(value),
     ])
@@ -126,7 +123,7 @@ export class Unkept {
   #value(value: Json, place: Place): Json {
     if (typeof value === 'string') return this.#text(value, place)
     if (Array.isArray(value)) return value.map(each => this.#value(each as Json, place))
-    return isObject(value) && !isRawJSON(value) ? this.#object(value as JsonObject, place) : value
+    return isObject(value) && !isRawJSON(value) ? this.#object(value, place) : value
   }
 
   #text(text: string, { field, inClass }: Place): string {
@@ -172,7 +169,7 @@ export class Unkept {
   }
 
   #data(data: Json, isChat: boolean): Json {
-    if (isChat) return isObject(data) ? this.#message(data as JsonObject) : nothing(data)
+    if (isChat) return isObject(data) ? this.#message(data) : nothing(data)
     return this.#names && !isObject(data) ? nothing(data) : this.#value(data, inEvent)
   }
 
@@ -182,7 +179,7 @@ export class Unkept {
     return Object.fromEntries(
       kept.map(([key, value]) => {
         if (key === 'fromUser' && isObject(value)) {
-          return [key, this.#fields(senderOf(value as JsonObject), { ...inEvent, isPerson: true })]
+          return [key, this.#fields(senderOf(value), { ...inEvent, isPerson: true })]
         }
         return [key, key === 'type' ? numberOf(value) : nothing(value)]
       }),

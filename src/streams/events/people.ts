@@ -9,17 +9,9 @@ import {
 } from '../../provider/classroom/index.ts'
 import type { AttendanceRow, MembershipAction } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
-import type { Timestamp } from '../../tables/json.ts'
+import type { JsonObject, Timestamp } from '../../tables/json.ts'
 import type { Reject } from '../page.ts'
-import {
-  asText,
-  fieldsWithout,
-  isSaid,
-  type JsonObject,
-  judgeEach,
-  type Read,
-  unreadFields,
-} from '../parts/items.ts'
+import { asText, fieldsWithout, isSaid, judgeEach, type Read, unreadFields } from '../parts/items.ts'
 import { timestampIfAny } from '../parts/values.ts'
 import { type EventKey, type EventReader, readerOf } from './event.ts'
 

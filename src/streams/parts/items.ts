@@ -3,12 +3,10 @@ import type { z } from 'zod'
 import { fits, isSaid } from '../../provider/fits.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import type { RowSet, TableName } from '../../tables/index.ts'
-import type { Json } from '../../tables/json.ts'
+import type { Json, JsonObject } from '../../tables/json.ts'
 import type { Reject, RejectReason } from '../page.ts'
 
 export { isSaid }
-
-export type JsonObject = { readonly [key: string]: Json }
 
 /** An item that passed its schema: what the schema read, and all that came, unknown fields included. */
 export interface Read<T> {
@@ -27,7 +25,7 @@ export interface Sorted<T> {
   readonly rejects: readonly Reject[]
 }
 
-/** What JSON calls an object: no array, no null. */
+/** What JSON calls an object: no array, no null. Whatever is read here came as JSON. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,17 +1,9 @@
 import { qualityMetrics, realtimeUsageMetrics, usageMetrics } from '../../provider/analytics/index.ts'
 import { readNumber } from '../../provider/fits.ts'
 import type { RowSet } from '../../tables/index.ts'
-import type { Json, Timestamp } from '../../tables/json.ts'
+import type { Json, JsonObject, Timestamp } from '../../tables/json.ts'
 import type { Reject, WindowPage, WindowResult } from '../page.ts'
-import {
-  asText,
-  fieldsWithout,
-  isObject,
-  isSaid,
-  type JsonObject,
-  othersThan,
-  redact,
-} from '../parts/items.ts'
+import { asText, fieldsWithout, isObject, isSaid, othersThan, redact } from '../parts/items.ts'
 import { isUnixSecond, timestamp } from '../parts/values.ts'
 
 /** A value of a series, with the beginning of the time that it stands for. */

@@ -2,18 +2,10 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { EventRecord, instant, open, WidgetItem, widgetChange } from '../../provider/classroom/index.ts'
 import type { Widget, WidgetEventRow } from '../../tables/classroom.ts'
-import type { Json, Timestamp } from '../../tables/json.ts'
+import type { Json, JsonObject, Timestamp } from '../../tables/json.ts'
 import { isLast, type Page, type Reject } from '../page.ts'
 import { bySequence, normalSequence, type Sequence } from '../parts/holes.ts'
-import {
-  canonicalJson,
-  isObject,
-  isSaid,
-  type JsonObject,
-  judge,
-  redact,
-  unreadFields,
-} from '../parts/items.ts'
+import { canonicalJson, isObject, isSaid, judge, redact, unreadFields } from '../parts/items.ts'
 import { arrivalTime, latestBelieved, notAfter, timestamp, timestampIfAny } from '../parts/values.ts'
 
 /** What has been learned of a widget's log up to the beginning of a page. */
