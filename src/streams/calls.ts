@@ -2,12 +2,11 @@ import type { z } from 'zod'
 import type { RangeLimits } from '../planning/windows.ts'
 import { CallItem, CallListAnswer, callSearch, isFullPage, maxima } from '../provider/analytics/index.ts'
 import { readNumber, second } from '../provider/fits.ts'
-import { section } from '../settings/leaf.ts'
 import { duration, formatDuration, formatSeconds } from '../settings/values.ts'
 import { type CallRow, call as table } from '../tables/analytics.ts'
 import { type Call, endsAhead, hintRooms, isOngoing, sessionWork } from './calls/call-work.ts'
 import type { Reject, WindowPage, WindowResult, WindowSeries } from './page.ts'
-import { cronKey, orCron, paceOf, pauseMistakes } from './parts/cadence.ts'
+import { cronKey, pacedSection, paceOf, pauseMistakes } from './parts/cadence.ts'
 import { digestOf, isObject, judgeEach, lastOfEach, type Read, redact } from './parts/items.ts'
 import {
   believedAhead,
@@ -19,21 +18,18 @@ import {
 } from './parts/values.ts'
 import type { Around, Mistake, WindowSettings, WindowStream } from './stream.ts'
 
-const settings = section(
-  {
-    every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
-    ...cronKey(),
-    allowedLateness: duration('0s', '1d')
-      .prefault('1h')
-      .describe(
-        'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
-      ),
-    revisitEvery: duration('1m', '1d')
-      .prefault('10m')
-      .describe('How often calls that go on are looked at again.'),
-  },
-  orCron('every'),
-)
+const settings = pacedSection({
+  every: duration('10s', '1h').prefault('1m').describe('How often new calls are looked for.'),
+  ...cronKey(),
+  allowedLateness: duration('0s', '1d')
+    .prefault('1h')
+    .describe(
+      'How long after its end a range of time is searched again for calls that turn up late; then it is complete.',
+    ),
+  revisitEvery: duration('1m', '1d')
+    .prefault('10m')
+    .describe('How often calls that go on are looked at again.'),
+})
 type Settings = z.output<typeof settings>
 
 /**

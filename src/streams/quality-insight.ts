@@ -1,9 +1,8 @@
 import type { z } from 'zod'
 import { granularities, qualityInsight as operation, qualityMetrics } from '../provider/analytics/index.ts'
-import { section } from '../settings/leaf.ts'
 import { qualityInsight as table } from '../tables/analytics.ts'
 import type { WindowSeries } from './page.ts'
-import { orCron } from './parts/cadence.ts'
+import { pacedSection } from './parts/cadence.ts'
 import {
   distinct,
   followInsight,
@@ -17,15 +16,12 @@ import {
   valueStream,
 } from './series/series.ts'
 
-const settings = section(
-  {
-    ...insightTimes('64h'),
-    products: products(),
-    metrics: metrics(qualityMetrics),
-    granularities: granularity(granularities),
-  },
-  orCron('every'),
-)
+const settings = pacedSection({
+  ...insightTimes('64h'),
+  products: products(),
+  metrics: metrics(qualityMetrics),
+  granularities: granularity(granularities),
+})
 type Settings = z.output<typeof settings>
 
 /** Rates of success, freezing and delay of each product over time; restated about two days later. */

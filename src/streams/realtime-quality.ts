@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import { pieces } from '../planning/pieces.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import { maxima, realtimeQuality as operation, qualityMetrics } from '../provider/analytics/index.ts'
-import { listOf, section } from '../settings/leaf.ts'
+import { listOf } from '../settings/leaf.ts'
 import { oneOf, text } from '../settings/values.ts'
 import { qualityRealtime } from '../tables/analytics.ts'
 import type { WindowSeries } from './page.ts'
-import { orCron } from './parts/cadence.ts'
+import { pacedSection } from './parts/cadence.ts'
 import {
   channels,
   distinct,
@@ -22,26 +22,23 @@ import {
 } from './series/series.ts'
 import type { Mistake } from './stream.ts'
 
-const settings = section(
-  {
-    ...realtimeTimes(),
-    products: products(),
-    metrics: metrics(qualityMetrics),
-    channels: channels(),
-    uids: listOf(
-      text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
-      { unique: true },
-    )
-      .prefault([])
-      .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
-    usersOf: oneOf(['channels', 'project'])
-      .prefault('channels')
-      .describe(
-        'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
-      ),
-  },
-  orCron('every'),
-)
+const settings = pacedSection({
+  ...realtimeTimes(),
+  products: products(),
+  metrics: metrics(qualityMetrics),
+  channels: channels(),
+  uids: listOf(
+    text('a user ID, without spaces and commas', /^[^\s,]{1,64}$/, { type: ['string', 'number'] }),
+    { unique: true },
+  )
+    .prefault([])
+    .describe(`Users whose own values are asked for, up to ${maxima.uids} in a request.`),
+  usersOf: oneOf(['channels', 'project'])
+    .prefault('channels')
+    .describe(
+      'Whether those users are asked for in each of the channels, or in the whole project, which a provider may refuse.',
+    ),
+})
 type Settings = z.output<typeof settings>
 
 /** Call quality in windows of 20 seconds, of the project, of a channel, or of users in it. */

@@ -1,8 +1,7 @@
 import type { z } from 'zod'
 import { realtimeUsage as operation, realtimeUsageMetrics } from '../provider/analytics/index.ts'
-import { section } from '../settings/leaf.ts'
 import { usageRealtime } from '../tables/analytics.ts'
-import { orCron } from './parts/cadence.ts'
+import { pacedSection } from './parts/cadence.ts'
 import {
   channels,
   distinct,
@@ -15,15 +14,12 @@ import {
   valueStream,
 } from './series/series.ts'
 
-const settings = section(
-  {
-    ...realtimeTimes(),
-    products: products(),
-    metrics: metrics(realtimeUsageMetrics),
-    channels: channels(),
-  },
-  orCron('every'),
-)
+const settings = pacedSection({
+  ...realtimeTimes(),
+  products: products(),
+  metrics: metrics(realtimeUsageMetrics),
+  channels: channels(),
+})
 type Settings = z.output<typeof settings>
 
 /** Numbers of users and channels in windows of 20 seconds, of the project or of a channel. */

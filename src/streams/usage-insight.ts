@@ -1,9 +1,8 @@
 import type { z } from 'zod'
 import { usageInsight as operation, usageGranularities, usageMetrics } from '../provider/analytics/index.ts'
-import { section } from '../settings/leaf.ts'
 import { usageInsight as table } from '../tables/analytics.ts'
 import type { WindowSeries } from './page.ts'
-import { orCron } from './parts/cadence.ts'
+import { pacedSection } from './parts/cadence.ts'
 import {
   distinct,
   followInsight,
@@ -15,14 +14,11 @@ import {
   valueStream,
 } from './series/series.ts'
 
-const settings = section(
-  {
-    ...insightTimes('60h'),
-    metrics: metrics(usageMetrics),
-    granularities: granularity(usageGranularities),
-  },
-  orCron('every'),
-)
+const settings = pacedSection({
+  ...insightTimes('60h'),
+  metrics: metrics(usageMetrics),
+  granularities: granularity(usageGranularities),
+})
 type Settings = z.output<typeof settings>
 
 /** Numbers of users, channels and minutes of a whole project over time; restated about two days later. */

@@ -82,7 +82,7 @@ function isStop(state: number): boolean {
   return state === recordingStates.stopped || state === 2
 }
 
-/** The resourceEventColumns that a resource fills in the list and in events alike. */
+/** The columns that a resource fills in the list and in events alike. */
 export function resourceFields(value: ResourceItem) {
   return {
     resource_uuid: value.resourceUuid,
@@ -95,7 +95,7 @@ export function resourceFields(value: ResourceItem) {
   }
 }
 
-/** The fields that those resourceEventColumns come from. */
+/** The fields that those columns come from. */
 export const resourceColumns = [
   'resourceUuid',
   'resourceName',

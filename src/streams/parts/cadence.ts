@@ -29,6 +29,11 @@ export function orCron(...intervals: readonly string[]): { readonly alternatives
   return { alternatives: intervals.map(key => ({ keys: [key, 'cron'], need: 'optional' })) }
 }
 
+/** A section whose `every` moments may take the place of. */
+export function pacedSection<S extends z.core.$ZodLooseShape>(shape: S) {
+  return section(shape, orCron('every'))
+}
+
 /** How often the work queue of a substream is gone through. */
 export function roundKeys() {
   return {
@@ -81,7 +86,7 @@ function cadenceOf(said: Said, idleEvery = said.every): Omit<Cadence, 'memory'> 
 
 /** How often a list of the whole app is asked. */
 export function appCadence(every: z.ZodType<number, string | undefined>) {
-  const settings = section({ every, ...cronKey() }, orCron('every'))
+  const settings = pacedSection({ every, ...cronKey() })
   return { settings, cadence: (said: z.output<typeof settings>) => cadenceOf(said) }
 }
 
