@@ -60,21 +60,13 @@ const others: readonly Holding[] = [
     columns: { payload: 'jsonb' },
     mask: ({ payload }, mask) => ({ payload: mask.json(payload as Json, false, false) }),
   },
-  {
-    table: 'ingest.progress',
-    columns: { stream: 'text', series: 'text' },
-    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
-  },
-  {
-    table: 'ingest.gap',
-    columns: { stream: 'text', series: 'text' },
-    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
-  },
-  {
-    table: 'ingest.unkept_letter',
-    columns: { stream: 'text', series: 'text' },
-    mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
-  },
+  ...['ingest.progress', 'ingest.gap', 'ingest.unkept_letter'].map(
+    (table): Holding => ({
+      table,
+      columns: { stream: 'text', series: 'text' },
+      mask: (row, mask, _everyone, kinds) => withSeries(row, mask, kinds),
+    }),
+  ),
   {
     table: 'ingest.work_item',
     columns: { stream_state: 'jsonb' },
