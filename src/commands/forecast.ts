@@ -1,8 +1,8 @@
 import { appsText, offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import type { GroupForecast, StreamForecast } from '../planning/forecast.ts'
-import { durationInWords, findingsOf, formatShare } from '../planning/forecast-format.ts'
+import type { GroupForecast } from '../planning/forecast.ts'
+import { durationInWords, findingsOf, formatShare, nameOf } from '../planning/forecast-format.ts'
 import { CommandError } from './cli/exit.ts'
 import type { ReportOptions } from './cli/options.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
@@ -109,11 +109,6 @@ function groupRows(group: GroupForecast): readonly (readonly (string | number | 
     durationInWords(stream.freshness),
     stream.lost > 0 ? formatShare(stream.lost) : 'nothing',
   ])
-}
-
-function nameOf(stream: StreamForecast): string {
-  const granularity = stream.kind === 'windows' ? stream.granularity : undefined
-  return granularity ? `${stream.stream} (${granularity})` : stream.stream
 }
 
 function remarks(group: GroupForecast): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Change, GroupForecast } from './forecast.ts'
+import type { Change, GroupForecast, StreamForecast } from './forecast.ts'
 import type { DetailForecast, WindowForecast } from './forecast-streams.ts'
 
 /** What a person must know of a forecast, one short sentence each; none when all is as the config wishes. */
@@ -59,13 +59,19 @@ export function formatShare(share: number): string {
   return share > 0 && share < 0.01 ? 'less than 1 %' : `${Math.round(share * 100)} %`
 }
 
+/** A stream whose granularities are reckoned apart has a name for each. */
+export function nameOf(forecast: StreamForecast): string {
+  const granularity = forecast.kind === 'windows' ? forecast.granularity : undefined
+  return granularity ? `${forecast.stream} (${granularity})` : forecast.stream
+}
+
 function aboutWindows(
   stream: WindowForecast,
   { allowed: all, live, wished, streams }: GroupForecast,
 ): readonly string[] {
   const { series, every, reachable, lost, unconfirmed } = stream
   const allowed = all - (live?.taken ?? 0)
-  const name = stream.granularity ? `${stream.stream} (${stream.granularity})` : stream.stream
+  const name = nameOf(stream)
   const count = streams.reduce((sum, each) => sum + (each.kind === 'windows' ? each.series : 0), 0)
   const budget = `${count} series in ${allowed} requests a day`
   if (lost > 0) {
