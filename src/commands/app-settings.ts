@@ -18,27 +18,22 @@ import { analyticsScope, counterScope, sharedRates } from './wiring/counters.ts'
 
 type Limits = AppSettings['limits']
 
-/** How a window stream is followed as an app has it set. */
-type Following = (app: AppConfig, stream: WindowStream) => WindowSettings
+/** Ten thousand apps that are set alike ask the same questions: those of a configuration have them in common. */
+const questions = new WeakMap<Config, Map<string, WindowSettings>>()
 
-/** Ten thousand apps that are set alike ask the same questions: they have them in common. */
-export function createFollowing(): Following {
-  const known = new Map<string, WindowSettings>()
-  return ({ streams }, { name, follows }) => {
-    const said = streams[name] as object
-    const key = JSON.stringify([name, said])
-    const settings = known.get(key) ?? follows(said)
-    known.set(key, settings)
-    return settings
-  }
+/** How a window stream is followed as an app has it set. */
+export function following(config: Config, app: AppConfig, { name, follows }: WindowStream): WindowSettings {
+  const known = questions.get(config) ?? new Map<string, WindowSettings>()
+  questions.set(config, known)
+  const said = app.streams[name] as object
+  const key = JSON.stringify([name, said])
+  const settings = known.get(key) ?? follows(said)
+  known.set(key, settings)
+  return settings
 }
 
 /** What the engine must know of one app; a stream that cannot be drained is absent. */
-export function appSettings(
-  config: Config,
-  app: AppConfig,
-  following: Following = createFollowing(),
-): AppSettings {
+export function appSettings(config: Config, app: AppConfig): AppSettings {
   const { id, region, regions, timeZone, userLink, rooms } = app
   const on = streamsOn(config, app)
   const several = regions.length > 1
@@ -50,7 +45,7 @@ export function appSettings(
     regions: several ? regions.map(name => ({ name, limits: classroomLimits(app, name) })) : [],
     rooms,
     streams: byName(on.filter(isCursor), stream => cursorSettings(config, app, stream)),
-    windows: byName(on.filter(isWindow), stream => following(app, stream)),
+    windows: byName(on.filter(isWindow), stream => following(config, app, stream)),
     details: byName(on.filter(isSubstream), ({ name, operation, pace }) => ({
       ...pace(app.streams[name] as object),
       concurrency: app.limits[operation.limitGroup]!.concurrency,

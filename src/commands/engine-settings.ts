@@ -2,7 +2,7 @@ import type { AppConfig, Config } from '../config/config.ts'
 import type { EngineSettings } from '../engine/settings.ts'
 import { defaultParameterNames } from '../provider/analytics/index.ts'
 import type { Deployment } from '../streams/stream.ts'
-import { appSettings, createFollowing } from './app-settings.ts'
+import { appSettings } from './app-settings.ts'
 import { livePlaces } from './forecast/outlook.ts'
 
 /** How many shards the apps are spread over: as many processes at most can share the work. */
@@ -18,10 +18,9 @@ const mostRooms = 10_000
 /** What the engine needs, out of the configuration. */
 export function engineSettings(config: Config): EngineSettings {
   const { classroom, analytics, players } = config.provider
-  const following = createFollowing()
   const places = livePlaces(config)
   return {
-    apps: config.apps.map(app => places(app, appSettings(config, app, following))),
+    apps: config.apps.map(app => places(app, appSettings(config, app))),
     reading: {
       submitter: classroom?.submitter ?? 'operator',
       sequenceScope: classroom?.sequenceScope ?? 'room',

@@ -6,7 +6,7 @@ import { readStatus } from '../postgres/status.ts'
 import type { Facts, PauseOf } from '../telemetry/delays.ts'
 import { judge, type Verdict } from '../telemetry/verdict.ts'
 import { countOf, duration } from '../telemetry/wording.ts'
-import { appSettings, createFollowing, restOf } from './app-settings.ts'
+import { appSettings, restOf } from './app-settings.ts'
 import { exitFailed, Told, untilToldToStop } from './cli/exit.ts'
 import { bar, countText, isColourful, paint, printLines, textTable } from './cli/output.ts'
 import { addressOf, ask } from './healthcheck.ts'
@@ -61,8 +61,7 @@ async function readFacts(config: Config, read: () => Promise<StoreStatus>): Prom
 
 /** Of apps that were taken out of the configuration nobody stores anything, and that is well. */
 function pausesOf(config: Config): PauseOf {
-  const following = createFollowing()
-  const known = new Map(config.apps.map(app => [app.id, appSettings(config, app, following)]))
+  const known = new Map(config.apps.map(app => [app.id, appSettings(config, app)]))
   return (id, stream) => {
     const app = known.get(id)
     return app && restOf(app, stream)

@@ -16,7 +16,7 @@ import {
 import { plans } from '../../provider/limits.ts'
 import { mapValues } from '../../settings/leaf.ts'
 import type { Stream, WindowSettings, WindowStream } from '../../streams/stream.ts'
-import { appSettings, createFollowing } from '../app-settings.ts'
+import { appSettings, following } from '../app-settings.ts'
 import { analyticsScope, sharedRates } from '../wiring/counters.ts'
 import { storageOf } from './storage.ts'
 
@@ -91,9 +91,8 @@ function placesIn(facts: GroupFacts): readonly [string, number][] {
 
 /** Whether any stream is followed in the channels that are live. */
 function hasLive(config: Config): boolean {
-  const following = createFollowing()
   return config.apps.some(app =>
-    streamsOn(config, app).some(stream => stream.kind === 'window' && following(app, stream).live),
+    streamsOn(config, app).some(stream => stream.kind === 'window' && following(config, app, stream).live),
   )
 }
 
@@ -108,10 +107,9 @@ interface Drained {
 
 /** What the forecast reckons with: for each app, the limit groups of which it drains something. */
 function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFacts[]> {
-  const following = createFollowing()
   const drained = config.apps.map(
     (app): Drained => ({
-      ...{ app, scope: analyticsScope(config, app), windows: appSettings(config, app, following).windows },
+      ...{ app, scope: analyticsScope(config, app), windows: appSettings(config, app).windows },
       counters: Map.groupBy(
         streamsOn(config, app).filter(({ operation }) => operation.family === 'analytics'),
         ({ operation }) => countedBy(operation, config.provider.analytics?.limits ?? 'joint').limitGroup,
