@@ -99,7 +99,7 @@ type Reloadable = Parts & {
  */
 export async function takeOver(parts: Reloadable, next: Config, on: Trigger): Promise<void> {
   const { current, log, meter, listen } = parts
-  const before = current.config
+  const before = current.config()
   const changes = changesBetween(before, next)
   const { added, removed, changed, restart } = changes
   if (removed.length > 0 && on !== 'SIGHUP') {
@@ -123,7 +123,7 @@ export async function takeOver(parts: Reloadable, next: Config, on: Trigger): Pr
   if (restart.length > 0)
     log.warn('these keys of the configuration take effect with a restart', { keys: restart })
   const known = new Set([...before.warnings, ...forecastWarnings(before)])
-  for (const warning of [...next.warnings, ...forecastWarnings(current.config)])
+  for (const warning of [...next.warnings, ...forecastWarnings(current.config())])
     if (!known.has(warning)) log.warn(warning)
 }
 
@@ -134,13 +134,13 @@ async function change(parts: Reloadable, next: Config, { added, removed, changed
   // All that can fail comes before anything is changed.
   const fresh = await Promise.all(apps.map(async app => [app.id, await appCredentials(app, clock)] as const))
   const signing = await signersIn({ apps }, clock)
-  const settings = { ...engineSettings(next), renewEvery: current.settings.renewEvery }
-  const before = new Map(current.settings.apps.map(app => [app.id, JSON.stringify(app)]))
+  const settings = { ...engineSettings(next), renewEvery: current.settings().renewEvery }
+  const before = new Map(current.settings().apps.map(app => [app.id, JSON.stringify(app)]))
   // Budgets that are shared may have changed for an app of which the file says what it said.
   const shared = settings.apps.filter(({ id }) => !touched.has(id) && before.has(id))
   const others = shared.filter(app => before.get(app.id) !== JSON.stringify(app)).map(({ id }) => id)
 
-  const { level } = current.config.log
+  const { level } = current.config().log
   current.note(next, settings)
   if (next.log.level !== level) log.setLevel(next.log.level)
   for (const [app, by] of fresh) credentials.replace(app, by)
@@ -149,7 +149,7 @@ async function change(parts: Reloadable, next: Config, { added, removed, changed
   const ended = engine.configure(settings.apps, [...changed, ...others])
   meter.follow(next.apps.map(idOf), [])
   void ended.then(() => {
-    const still = new Set(current.config.apps.map(idOf))
+    const still = new Set(current.config().apps.map(idOf))
     const left = removed.filter(app => !still.has(app))
     for (const app of left) credentials.replace(app, undefined)
     meter.follow([...still], left)

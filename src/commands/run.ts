@@ -117,7 +117,7 @@ export class Daemon {
       read: () => readStatus(parts.readings),
     })
     this.notifications = notificationsOf(parts)
-    this.#endpoints = openEndpoints(current.config, log, section => meter.connectionRefused(section))
+    this.#endpoints = openEndpoints(current.config(), log, section => meter.connectionRefused(section))
   }
 
   /** Address of the endpoints. */
@@ -127,7 +127,7 @@ export class Daemon {
 
   /** What the configuration says now. */
   get configuredLevel(): LogLevel {
-    return this.#parts.current.config.log.level
+    return this.#parts.current.config().log.level
   }
 
   /** Takes over what the file of the configuration says when it changes. What is answered asks for it at once. */
@@ -166,7 +166,7 @@ export class Daemon {
   /** Gives everything back where the endpoints cannot be served. */
   async serve(): Promise<void> {
     const { log } = this.#parts
-    const { config } = this.#parts.current
+    const config = this.#parts.current.config()
     this.#isServed = true
     try {
       const noticesUrl = await this.#listen()
@@ -206,7 +206,7 @@ export class Daemon {
     const { clock, current, log, meter, pool, readings, streams } = this.#parts
     const status = this.#status
     const page = createPage({ clock, log, status, streams, readTimelines: () => readTimelines(readings) })
-    const access = await accessOf(current.config.http.accessFile)
+    const access = await accessOf(current.config().http.accessFile)
     const health = { alive: this.#heartbeat.alive, notReady: () => notReady(pool, this.#isDraining) }
     return await this.#endpoints.serve('http', listening =>
       startServer({ ...listening, meter, health, status, page, access }),
@@ -227,9 +227,9 @@ export class Daemon {
     const owned = engine.owned()
     const process: ProcessStatus = {
       ...{ owner, startedAt: this.#startedAt, isDraining: this.#isDraining, apps: owned.apps },
-      acceptedLosses: current.config.apps.flatMap(({ id, acceptLoss }) =>
-        acceptLoss.map(stream => ({ app: id, stream })),
-      ),
+      acceptedLosses: current
+        .config()
+        .apps.flatMap(({ id, acceptLoss }) => acceptLoss.map(stream => ({ app: id, stream }))),
       ...meter.reading(owned.apps),
     }
     return { version, ...owned, process }
@@ -277,10 +277,10 @@ function notificationsOf({
   meter,
   log,
 }: DaemonParts): Notifications | undefined {
-  const { players } = current.config.provider
+  const { players } = current.config().provider
   if (!players) return undefined
   const take = createNotificationHandler({
-    ...{ signers, store, meter, log, notifications: createNotificationStore(pool, current.config.store) },
+    ...{ signers, store, meter, log, notifications: createNotificationStore(pool, current.config().store) },
     // A notice makes the list of the app's players due.
     want: app => engine.schedule(app, cloudPlayers.name),
     stream: cloudPlayers.name,

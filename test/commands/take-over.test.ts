@@ -27,10 +27,13 @@ function read(apps: readonly Said[], more: object = {}) {
 async function daemon(...apps: readonly Said[]) {
   const config = await read(apps)
   const done: unknown[] = []
+  let now = { config, settings: engineSettings(config) }
   const current = {
-    config,
-    settings: engineSettings(config),
-    note: (config: unknown, settings: unknown) => Object.assign(current, { config, settings }),
+    config: () => now.config,
+    settings: () => now.settings,
+    note: (config: typeof now.config, settings: typeof now.settings) => {
+      now = { config, settings }
+    },
   }
   const note =
     (what: string) =>
@@ -83,7 +86,7 @@ it('an app whose plan allows less of a budget that is shared has those begin ane
   const { take, current } = await daemon({ id: 'a' })
   const done = await take('the file changed', read([{ id: 'a' }, { id: 'b', plan: 'standard' }]))
   expect(done).toContainEqual(['drained', ['a', 'b'], ['a']])
-  const rates = current.settings.apps.map(({ limits }) => limits['call-search']!.rates)
+  const rates = current.settings().apps.map(({ limits }) => limits['call-search']!.rates)
   expect(rates[0]).toEqual(rates[1])
 })
 
@@ -110,10 +113,10 @@ it('credentials of an app that changed are replaced, and its signature; those of
 it('a file that takes an app away holds in nothing before SIGHUP', async () => {
   const { take, current } = await daemon({ id: 'a' }, { id: 'b' })
   const next = () => read([{ id: 'b', plan: 'standard' }], { log: { level: 'debug' } })
-  const before = current.config
+  const before = current.config()
   const waiting = await take('the file changed', next())
   expect(waiting.map(each => (each as unknown[])[0])).toEqual(['warned', 'outcome', 'in force'])
-  expect(current.config).toBe(before)
+  expect(current.config()).toBe(before)
   const done = await take('SIGHUP', next())
   expect(done).toContainEqual(['drained', ['b'], ['b']])
   expect(done).toContainEqual(['level', 'debug'])

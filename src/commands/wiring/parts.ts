@@ -90,59 +90,30 @@ export function longestPauses(streams: readonly Stream[], apps: readonly AppSett
 }
 
 /** What a daemon runs with, which may change under way. */
-class Current {
-  #config: Config
-  #settings: EngineSettings
-  #apps: ReadonlyMap<string, AppSettings>
-  #appsOfShards: readonly number[]
-  /** Of configurations that held before: an answer may still tell them. */
-  readonly #former = new Set<string>()
-
-  constructor(config: Config, settings: EngineSettings) {
-    this.#config = config
-    this.#settings = settings
-    this.#apps = byId(settings)
-    this.#appsOfShards = countByShard(settings)
+function createCurrent(config: Config, settings: EngineSettings) {
+  const inForce = (config: Config, settings: EngineSettings) => {
+    const { apps, shards } = settings
+    const ids = apps.map(({ id }) => id)
+    return { config, settings, apps: byId(settings), appsOfShards: appsOfShards(ids, shards) }
   }
-
-  get config(): Config {
-    return this.#config
+  let now = inForce(config, settings)
+  /** Secrets of configurations that held before: an answer may still tell them. */
+  const former = new Set<string>()
+  return {
+    config: () => now.config,
+    settings: () => now.settings,
+    /** How many apps each shard has. */
+    appsOfShards: () => now.appsOfShards,
+    /** Undefined where the configuration does not name it. */
+    app: (id: string) => now.apps.get(id),
+    /** Plain texts of all secrets so far. */
+    secrets: () => [...former, ...knownSecrets(now.config)],
+    /** Runs with these from now on. */
+    note: (config: Config, settings: EngineSettings) => {
+      for (const secret of knownSecrets(now.config)) former.add(secret)
+      now = inForce(config, settings)
+    },
   }
-
-  get settings(): EngineSettings {
-    return this.#settings
-  }
-
-  /** Runs with these from now on. */
-  note(config: Config, settings: EngineSettings): void {
-    for (const secret of knownSecrets(this.#config)) this.#former.add(secret)
-    this.#config = config
-    this.#settings = settings
-    this.#apps = byId(settings)
-    this.#appsOfShards = countByShard(settings)
-  }
-
-  /** How many apps each shard has. */
-  get appsOfShards(): readonly number[] {
-    return this.#appsOfShards
-  }
-
-  /** Undefined where the configuration does not name it. */
-  app(id: string): AppSettings | undefined {
-    return this.#apps.get(id)
-  }
-
-  /** Plain texts of all secrets so far. */
-  secrets(): readonly string[] {
-    return [...this.#former, ...knownSecrets(this.#config)]
-  }
-}
-
-function countByShard({ apps, shards }: EngineSettings): readonly number[] {
-  return appsOfShards(
-    apps.map(({ id }) => id),
-    shards,
-  )
 }
 
 function thisMachine(): Machine {
@@ -167,11 +138,11 @@ export async function openParts(
   const signers = await signersIn(config, clock)
   const { renewEvery, ...usual } = engineSettings(config)
   const settings = { ...usual, renewEvery: machine.renewEvery ?? renewEvery }
-  const current = new Current(config, settings)
+  const current = createCurrent(config, settings)
   const secrets = () => [...credentials.known(), ...current.secrets()]
   const log = options.log ?? createLog({ level: config.log.level, clock, secrets })
   const streams = configuredStreams(
-    deploymentOf(config, () => current.config.apps),
+    deploymentOf(config, () => current.config().apps),
     config.streams,
   )
   const { direct, pooled, reading } = await connectionsOf(config, databaseUrl, clock)
@@ -198,13 +169,15 @@ export async function openParts(
     rejectReasons,
     noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
-    qualityAsked: () => qualityAsked(streams, current.settings.apps, owned()),
+    qualityAsked: () => qualityAsked(streams, current.settings().apps, owned()),
     storeGauges: () => readStoreGauges(readings),
     databaseAnswers: () => askDatabase(reader),
-    pauses: () => longestPauses(streams, current.settings.apps),
+    pauses: () => longestPauses(streams, current.settings().apps),
   })
-  const knows = () => current.appsOfShards
-  const ownership = onceMigrated(createOwnership({ ...direct, driver, owner, knows, clock, jobs }), pool)
+  const ownership = onceMigrated(
+    createOwnership({ ...direct, driver, owner, knows: current.appsOfShards, clock, jobs }),
+    pool,
+  )
   const transport = await openTransport(config, {
     ...{ clock, random, agent, credentials },
     deadline: settings.deadline,
