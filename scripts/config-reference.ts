@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { configSchema } from '../src/config/schema.ts'
 import { type Alternatives, aboutOf, type Leaf, leafOf } from '../src/settings/leaf.ts'
-import { defaultOf, type KeyInfo, keysOf, listIn } from '../src/settings/walk.ts'
+import { type Key, keysOf, listIn } from '../src/settings/walk.ts'
 
 /** The configuration as a markdown table: every key, what it may be, what holds by default, what it means. */
 export function configReference(): string {
@@ -10,24 +10,37 @@ export function configReference(): string {
 }
 
 /** Streams and limits of one app repeat those of the whole file: one row says so. */
-function isOwnRow({ path }: KeyInfo): boolean {
+function isOwnRow({ path }: Key): boolean {
   const [first, , third] = path
   return !(first === 'apps' && (third === 'streams' || third === 'limits') && path.length > 3)
 }
 
-function row(key: KeyInfo): string {
+function row(key: Key): string {
   const cells = [
     `\`${key.path.join('.').replaceAll('.[]', '[]')}\``,
     // The rows below a mapping name its keys.
     aboutOf(key.schema).allowed.replace(/(a mapping) with .*/, '$1'),
     fallbackIn(key),
-    key.description,
+    descriptionOf(key),
   ]
   return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-function fallbackIn({ schema, required, default: fallback }: KeyInfo): string {
-  if (required) return 'required'
+export function descriptionOf({ schema }: Key): string {
+  return z.globalRegistry.get(schema)?.description ?? ''
+}
+
+/** What holds where a key is left out, as it would be written; undefined where there is nothing. */
+export function defaultOf(schema: z.core.$ZodType): string | undefined {
+  const { default: given } = z.globalRegistry.get(schema) ?? {}
+  const fallback = given ?? (schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined)
+  if (fallback === undefined) return undefined
+  return typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
+}
+
+function fallbackIn({ schema }: Key): string {
+  const fallback = defaultOf(schema)
+  if (!(schema instanceof z.ZodOptional) && fallback === undefined) return 'required'
   const isList = listIn(schema) !== undefined
   if (fallback === undefined || !(leafOf(schema) || isList)) return ''
   return `\`${isList ? listText(fallback) : fallback === '' ? '""' : fallback}\``

@@ -3,15 +3,11 @@ import { aboutOf, bare, leafOf, mapValues, section } from './leaf.ts'
 
 type Schema = z.core.$ZodType
 
-/** One key of the configuration, as the reference and the messages need it. */
-export interface KeyInfo {
+/** One key of the configuration. */
+export interface Key {
   /** Keys from the root; `[]` stands for every item of a list. */
   readonly path: readonly string[]
   readonly schema: Schema
-  readonly description: string
-  /** As it would be written; undefined where there is none. */
-  readonly default: string | undefined
-  readonly required: boolean
 }
 
 /** The mapping that a schema is, or allows besides a word. */
@@ -63,31 +59,11 @@ export function schemaAt(root: Schema, path: readonly (string | number)[]): Sche
 }
 
 /** Every key that may be written, in the order of the schema. */
-export function keysOf(root: Schema, path: readonly string[] = []): readonly KeyInfo[] {
+export function keysOf(root: Schema, path: readonly string[] = []): readonly Key[] {
   const inner = bare(root)
   if (inner instanceof z.ZodArray) return keysOf(inner.element, [...path, '[]'])
   return Object.entries(mappingOf(inner)?.shape ?? {}).flatMap(([key, schema]) => {
     const under = [...path, key]
-    return [keyInfo(under, schema), ...keysOf(schema, under)]
+    return [{ path: under, schema }, ...keysOf(schema, under)]
   })
-}
-
-function keyInfo(path: readonly string[], schema: Schema): KeyInfo {
-  const fallback = defaultOf(schema)
-  const required = !(schema instanceof z.ZodOptional) && fallback === undefined
-  return {
-    path,
-    schema,
-    description: z.globalRegistry.get(schema)?.description ?? '',
-    default: fallback,
-    required,
-  }
-}
-
-/** What holds where a key is left out, as it would be written; undefined where there is nothing. */
-export function defaultOf(schema: Schema): string | undefined {
-  const { default: given } = z.globalRegistry.get(schema) ?? {}
-  const fallback = given ?? (schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined)
-  if (fallback === undefined) return undefined
-  return typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
 }

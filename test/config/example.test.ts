@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { configReference, jsonSchemaText } from '../../scripts/config-reference.ts'
+import { configReference, defaultOf, descriptionOf, jsonSchemaText } from '../../scripts/config-reference.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { configSchema } from '../../src/config/schema.ts'
 import { keysOf } from '../../src/settings/walk.ts'
@@ -40,10 +40,12 @@ describe('the example configuration', () => {
 
   it('shows every key with its default', () => {
     const shown = texts(complete)
-    const defaults = keys.filter(key => key.default !== undefined && shown.get(key.name) !== undefined)
+    const defaults = keys.filter(
+      key => defaultOf(key.schema) !== undefined && shown.get(key.name) !== undefined,
+    )
     expect(defaults.length).toBeGreaterThan(40)
     expect(defaults.map(({ name }) => [name, shown.get(name)])).toEqual(
-      defaults.map(key => [key.name, key.default]),
+      defaults.map(key => [key.name, defaultOf(key.schema)]),
     )
   })
 
@@ -134,7 +136,7 @@ describe('the reference table', () => {
   })
 
   it('tells what each key means', () => {
-    expect(keys.filter(({ description }) => description === '')).toEqual([])
+    expect(keys.filter(key => descriptionOf(key) === '')).toEqual([])
   })
 
   it('writes a key, what is allowed, the default and the meaning', () => {
