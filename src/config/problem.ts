@@ -19,12 +19,10 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   /** The exit code of a command that meets it. */
   readonly exitCode = 78
-  readonly file: string
   readonly problems: readonly Problem[]
   constructor(file: string, problems: readonly Problem[]) {
     const sorted = problems.toSorted(byPlace)
     super(sorted.map(problem => formatProblem(file, problem)).join('\n'))
-    this.file = file
     this.problems = sorted
   }
 }

@@ -10,11 +10,9 @@ import type { Tree } from './tree.ts'
 /** A secret could not be had. `key` is where the configuration speaks of it; the reason never holds what was read. */
 export class SecretError extends Error {
   override readonly name = 'SecretError'
-  readonly key: string
   readonly reason: string
   constructor(key: string, reason: string) {
     super(`${key}: ${reason}`)
-    this.key = key
     this.reason = reason
   }
 }
