@@ -19,7 +19,7 @@ import {
   type Screen,
   summaryLines,
 } from './demo/screen.ts'
-import { demoConfig, freshDatabase, type World } from './demo/setting.ts'
+import { type DemoSetting, demoConfig, freshDatabase, type World } from './demo/setting.ts'
 import { type Daemon, startDaemon } from './run.ts'
 import { loadEmbeddedPostgres, loadSandbox } from './wiring/installation.ts'
 
@@ -69,10 +69,8 @@ export async function demo(options: DemoOptions): Promise<void> {
   const world: World = { ...judge.openDemoWorld(systemClock, options), services: drained }
   const provider = await judge.listen(world.sandbox)
   stack.defer(() => provider.close())
-  const daemon = await startDemoDaemon({
-    ...{ app: world.app, dataDir: options.dataDir, services: drained },
-    ...{ providerUrl: provider.url, databaseUrl, log },
-  })
+  const setting = { app: world.app, services: drained, dataDir: options.dataDir, providerUrl: provider.url }
+  const daemon = await startDemoDaemon(setting, databaseUrl, log)
   let why: Ending | undefined
   stack.defer(() => daemon.stop(why))
   const pool = connect({
@@ -144,18 +142,14 @@ async function startPostgres(dataDir: string) {
   }
 }
 
-async function startDemoDaemon(parts: {
-  readonly app: World['app']
-  readonly dataDir: string
-  readonly services: World['services']
-  readonly providerUrl: string
-  readonly databaseUrl: string
-  readonly log: LogFile
-}): Promise<Daemon> {
-  const { app, dataDir, services, providerUrl, databaseUrl } = parts
+async function startDemoDaemon(
+  setting: Omit<DemoSetting, 'listenPort'>,
+  databaseUrl: string,
+  destination: LogFile,
+): Promise<Daemon> {
   const listenPort = (await isFree(usualPort)) ? usualPort : 0
-  const config = await demoConfig({ app, providerUrl, services, dataDir, listenPort })
-  const log = createLog({ level: 'info', clock: systemClock, secrets: () => [], destination: parts.log })
+  const config = await demoConfig({ ...setting, listenPort })
+  const log = createLog({ level: 'info', clock: systemClock, secrets: () => [], destination })
   return startDaemon({ config, databaseUrl, log })
 }
 

@@ -16,17 +16,18 @@ export interface World extends DemoWorld {
   readonly services: ReadonlySet<Family>
 }
 
+/** What a demo is set up for. */
+export interface DemoSetting extends Pick<World, 'app' | 'services'> {
+  readonly providerUrl: string
+  readonly dataDir: string
+  readonly listenPort: number
+}
+
 /**
  * The configuration of a daemon that keeps up with such a world. Rooms are never used twice in it, and it forgets
  * a room by its own fast clock, so the daemon may trust a room as long as it likes.
  */
-export function demoConfig(options: {
-  readonly app: DemoWorld['app']
-  readonly providerUrl: string
-  readonly services: World['services']
-  readonly dataDir: string
-  readonly listenPort: number
-}): Promise<Config> {
+export function demoConfig(options: DemoSetting): Promise<Config> {
   const { app, services: drained } = options
   const settings = {
     database: { url: 'embedded', dataDir: options.dataDir },
