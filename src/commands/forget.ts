@@ -5,18 +5,16 @@ import type { Identity } from '../postgres/mask.ts'
 import { streams } from '../streams/index.ts'
 import { isOfUsers, type Stream } from '../streams/stream.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
-import { appOf } from './cli/options.ts'
+import { appOf, type ReportOptions } from './cli/options.ts'
 import { countText, printLines, textTable } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
 
-interface ForgetOptions {
-  readonly config: string
+interface ForgetOptions extends ReportOptions {
   readonly app: string
   readonly user?: string
   readonly uid?: string
   readonly room?: string
   readonly write?: boolean
-  readonly json?: boolean
 }
 
 /** Large tables are read from one end to the other, ms. */

@@ -9,7 +9,7 @@ import { streams } from '../streams/index.ts'
 import type { Reject } from '../streams/page.ts'
 import { countOf } from '../telemetry/wording.ts'
 import { CommandError } from './cli/exit.ts'
-import { appOf } from './cli/options.ts'
+import { appOf, type ReportOptions } from './cli/options.ts'
 import { countText, leftLine, printLines, textTable } from './cli/output.ts'
 import { openScreen } from './demo/screen.ts'
 import { engineSettings } from './engine-settings.ts'
@@ -19,14 +19,12 @@ import { rebuildWith, type Volume } from './replay/rebuild.ts'
 import { type LoopResult, replayRooms } from './replay/rooms.ts'
 import { withDatabase } from './wiring/database.ts'
 
-interface ReplayOptions {
-  readonly config: string
+interface ReplayOptions extends ReportOptions {
   readonly app?: string
   readonly room?: string | undefined
   readonly write?: boolean
   /** Tries the dead letters again and rebuilds what they change. */
   readonly deadLetters?: boolean
-  readonly json?: boolean
 }
 
 /** Rebuilds the derived tables from what is kept raw and tells or applies the difference. Throws when one is left. */

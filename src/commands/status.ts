@@ -8,13 +8,12 @@ import { judge, type Verdict } from '../telemetry/verdict.ts'
 import { countOf, duration } from '../telemetry/wording.ts'
 import { appSettings, restOf } from './app-settings.ts'
 import { exitFailed, Told, untilToldToStop } from './cli/exit.ts'
+import type { ReportOptions } from './cli/options.ts'
 import { bar, countText, isColourful, paint, printLines, textTable } from './cli/output.ts'
 import { addressOf, ask } from './healthcheck.ts'
 import { withDatabase } from './wiring/database.ts'
 
-interface StatusOptions {
-  readonly config: string
-  readonly json?: boolean
+interface StatusOptions extends ReportOptions {
   /** Goes on: draws anew on a terminal, else prints the verdict whenever its state changes. */
   readonly watch?: boolean
   /** Prints the verdict alone, and fails unless it is well or starting. */

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../clock/clock.ts'
+import type { Clock } from '../../clock/clock.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import {
@@ -8,10 +8,9 @@ import {
   rereadToken,
   type TokenSource,
 } from '../../http/authentication.ts'
-import type { Agency } from '../../http/exchange.ts'
 import type { AppSigner } from '../../http/notifications.ts'
-import { HttpTransport, type ProviderSettings } from '../../http/transport.ts'
-import { type Family, families, type Operation } from '../../provider/operation.ts'
+import { HttpTransport, type ProviderSettings, type TransportOptions } from '../../http/transport.ts'
+import { type Family, families } from '../../provider/operation.ts'
 import { version } from './installation.ts'
 
 /** What is read from outside is read again at this age at the latest; a token lasts a day at most. */
@@ -23,15 +22,9 @@ const PASSWORD_MAX_AGE_MS = 5_000
 /** How requests leave for the services of a configuration. The caller closes it. */
 export async function openTransport(
   config: Config,
-  options: {
-    readonly clock: Clock
-    readonly random: Random
-    /** Takes the place of connections over the network. */
-    readonly agent?: Agency | undefined
-    readonly credentials: Credentials
+  options: Pick<TransportOptions, 'clock' | 'random' | 'agent' | 'credentials' | 'onUnframed'> & {
     /** ms after which a request is given up. */
     readonly deadline: number
-    readonly onUnframed?: (operation: Operation) => void
   },
 ) {
   const { deadline, ...others } = options
