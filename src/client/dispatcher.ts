@@ -1,29 +1,18 @@
-import type { Clock, Random } from '../clock/clock.ts'
-import { Admission, type Sent } from '../engine/admission/admission.ts'
-import type { Queue } from '../engine/admission/queue.ts'
-import type { Answer, Debits, Fence, Transport } from '../engine/ports.ts'
-import type { GroupLimit } from '../engine/settings.ts'
+import type { Clock } from '../clock/clock.ts'
+import { Admission, type AdmissionPorts, type Attempt, type Sent } from '../engine/admission/admission.ts'
+import type { Answer, Debits, Fence } from '../engine/ports.ts'
 import { durationInWords } from '../planning/forecast-format.ts'
 import type { Failure } from '../provider/errors.ts'
-import type { RequestLine } from '../provider/operation.ts'
 import { CallError, callError } from './errors.ts'
 import type { Fences } from './ports.ts'
 
-export interface Sending {
-  readonly app: string
-  readonly request: RequestLine
-  readonly limit: GroupLimit
+export interface Sending extends Pick<Attempt, 'app' | 'request' | 'limit'> {
   /** For how many ms it may wait to be sent, all tries together. */
   readonly timeout: number
 }
 
-export interface DispatcherPorts {
-  readonly clock: Clock
-  readonly random: Random
-  readonly transport: Transport
-  readonly ledger: Debits
+export interface DispatcherPorts extends Omit<AdmissionPorts, 'meter' | 'load'> {
   readonly fences: Fences
-  readonly queue: Queue
   /** Total deadline of one request, ms. */
   readonly deadline: number
 }

@@ -3,9 +3,8 @@ import type { Turns } from '../clock/turns.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import type { Purpose } from '../planning/shares.ts'
 import type { RequestLine } from '../provider/operation.ts'
-import type { QualityValue, Reject, WorkItem } from '../streams/page.ts'
+import type { WindowResult } from '../streams/page.ts'
 import type { StreamName } from '../streams/stream.ts'
-import type { RowSet } from '../tables/index.ts'
 import type { Admission } from './admission/admission.ts'
 import type { StoreHealth } from './health.ts'
 import type { Answer, Arrived, CommitResult, Fence, Grant, Log, Meter, Store, Timing } from './ports.ts'
@@ -76,13 +75,6 @@ export interface PageItems {
   readonly items: readonly unknown[]
 }
 
-export interface TaskResult {
-  readonly rows: RowSet
-  readonly rejects: readonly Reject[]
-  /** How much was told that nobody asked for. */
-  readonly ignored?: number
-  /** Final values by which the quality of calls is judged now. */
-  readonly quality?: readonly QualityValue[]
-  /** What other streams have to fetch because of the page. */
-  readonly work?: readonly WorkItem[]
-}
+/** What every stream makes of a page, whichever kind it is of. */
+export type TaskResult = Pick<WindowResult, 'rows' | 'rejects' | 'ignored' | 'quality'> &
+  Partial<Pick<WindowResult, 'work'>>

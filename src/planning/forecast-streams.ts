@@ -11,11 +11,7 @@ import { longestWindow, slices } from './windows.ts'
 const day = 86_400
 
 /** What becomes of the series of a window stream under a plan. */
-export interface WindowForecast {
-  readonly kind: 'windows'
-  readonly stream: string
-  readonly granularity?: string
-  readonly series: number
+export interface WindowForecast extends Pick<WindowFacts, 'kind' | 'stream' | 'granularity' | 'series'> {
   /** Requests a day at the cadence that the config wishes. */
   readonly wished: number
   /** Fewest requests a day with which everything is read once. */

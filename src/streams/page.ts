@@ -18,20 +18,24 @@ export interface WindowSeries {
   readonly expects?: 'each'
 }
 
-/** One answer about a range of time. */
-export interface WindowPage {
-  readonly series: WindowSeries
-  /** What the window owns, without its end. */
-  readonly range: Range
+/** One of the pages that answer a question, where it says which one it is. */
+interface NumberedPage {
   /** From 1. */
   readonly number: number
   readonly items: readonly unknown[]
   /** It takes no more items, so others may follow; absent where an answer comes in one piece. */
   readonly isFull?: boolean
-  /** The provider says that matching items are left out: of this page or of all of them. */
-  readonly hasMore: boolean
   /** How many items it counts, on this page or on all of them; undefined where it does not say. */
   readonly total?: number | undefined
+}
+
+/** One answer about a range of time. */
+export interface WindowPage extends NumberedPage {
+  readonly series: WindowSeries
+  /** What the window owns, without its end. */
+  readonly range: Range
+  /** The provider says that matching items are left out: of this page or of all of them. */
+  readonly hasMore: boolean
   /** The provider's clock when the question was planned, Unix seconds. */
   readonly now: number
   /** Our clock when the answer arrived, ms since the epoch. */
@@ -91,17 +95,10 @@ export interface WorkItem {
   readonly isLeftOut?: true
 }
 
-export interface SubstreamPage {
+export interface SubstreamPage extends NumberedPage {
   readonly item: WorkItem
-  /** From 1. */
-  readonly number: number
   /** What it was asked with. */
   readonly asked: Parameters
-  readonly items: readonly unknown[]
-  /** It takes no more items, so others may follow; absent where an answer comes in one piece. */
-  readonly isFull?: boolean
-  /** How many items it counts, on this page or on all of them; undefined where it does not say. */
-  readonly total?: number | undefined
   /** The provider's clock when the answer arrived, Unix seconds: ours may have been set. */
   readonly now: number
 }

@@ -49,7 +49,7 @@ export type Sent =
   | { readonly outcome: 'stopped' | 'fenced' }
   | { readonly outcome: 'late'; readonly freesIn?: number }
 
-interface AdmissionPorts {
+export interface AdmissionPorts {
   readonly clock: Clock
   readonly random: Random
   readonly ledger: Debits

@@ -1,6 +1,6 @@
 import type { WeekHours } from '../../planning/cadence.ts'
 import type { FailureKind } from '../../provider/errors.ts'
-import type { Hole, Reject, RoomScope } from '../../streams/page.ts'
+import type { PageResult, Reject } from '../../streams/page.ts'
 import type { StreamName } from '../../streams/stream.ts'
 import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
@@ -68,7 +68,7 @@ export interface Commit {
   readonly settles?: Grant
 }
 
-export interface PageCommit extends Commit {
+export interface PageCommit extends Commit, Pick<PageResult, 'streamState' | 'room' | 'holes'> {
   /** Where it was asked for; the app's own unless told. */
   readonly region?: string
   readonly stream: StreamName
@@ -76,12 +76,9 @@ export interface PageCommit extends Commit {
   /** Version that was read; the commit is void if it is no longer the stored one. */
   readonly version: number
   readonly cursor: string | null
-  readonly streamState: Json
   /** The log or list was read to its end. */
   readonly caughtUp: boolean
   readonly source: 'feed' | 'log' | 'list'
-  readonly room: RoomScope
-  readonly holes?: readonly Hole[]
   /** The page proves nothing of its room, not even that it is still there. */
   readonly isUndecided?: true
 }
