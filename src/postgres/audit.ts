@@ -114,8 +114,8 @@ const measureGroup = statement(
    from fullest f order by f.seconds`,
 )
 
-type Counted = Omit<GroupEvidence, 'purposes' | 'windows' | 'verdict'> & pg.QueryResultRow
-type Measured = Omit<WindowEvidence, 'limit' | 'verdict'> & pg.QueryResultRow
+type Counted = Omit<GroupEvidence, 'purposes' | 'windows' | 'verdict'>
+type Measured = Omit<WindowEvidence, 'limit' | 'verdict'>
 
 /**
  * Counts every debit that is kept against the limits, in another way than they were granted, and refusals, whose reasons

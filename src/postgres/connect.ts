@@ -133,25 +133,25 @@ function commandLine(options: ConnectOptions): string {
 }
 
 /** Runs one statement; every failure is a RefusedRows or a StoreUnavailable. */
-export async function query<Row extends pg.QueryResultRow>(
+export async function query<Row extends object>(
   pool: pg.Pool,
   statement: { readonly name?: string; readonly text: string; readonly values: unknown[] },
 ): Promise<readonly Row[]> {
   try {
-    return (await pool.query<Row>(statement)).rows
+    return (await pool.query<Row & pg.QueryResultRow>(statement)).rows
   } catch (error) {
     throw storeError(error, statement)
   }
 }
 
 /** The same, and another one in its transaction after what its triggers have done. */
-export function queryThen<Row extends pg.QueryResultRow>(
+export function queryThen<Row extends object>(
   pool: pg.Pool,
   statement: { readonly text: string; readonly values: unknown[] },
   after: string,
 ): Promise<readonly Row[]> {
   return inTransaction(pool, statement, async client => {
-    const { rows } = await client.query<Row>(statement)
+    const { rows } = await client.query<Row & pg.QueryResultRow>(statement)
     await client.query(after)
     return rows
   })

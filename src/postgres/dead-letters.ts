@@ -43,7 +43,7 @@ export async function* readDeadLetters(
 ): AsyncGenerator<StoredDeadLetter> {
   const values = { apps, room: room === undefined ? null : encodeText(room) }
   for (let after = '0'; ; ) {
-    const letters = await query<StoredDeadLetter & pg.QueryResultRow>(pool, bind(list, { ...values, after }))
+    const letters = await query<StoredDeadLetter>(pool, bind(list, { ...values, after }))
     for (const letter of letters) yield { ...letter, series: decodeText(letter.series) }
     const last = letters.at(-1)
     if (!last) return

@@ -173,7 +173,7 @@ export class Forgetting {
     })
   }
 
-  #query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<readonly Row[]> {
+  #query<Row extends object>(text: string, values: unknown[]): Promise<readonly Row[]> {
     return query<Row>(this.#pool, { text, values })
   }
 }

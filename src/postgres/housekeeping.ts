@@ -120,5 +120,5 @@ const leftBehind = partitionedTables
   .join(' union all ')
 
 export function readLeftBehind(pool: pg.Pool): Promise<readonly LeftBehind[]> {
-  return query<LeftBehind & pg.QueryResultRow>(pool, { text: leftBehind, values: [] })
+  return query<LeftBehind>(pool, { text: leftBehind, values: [] })
 }

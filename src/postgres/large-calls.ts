@@ -14,7 +14,7 @@ const noticeLeaving = `
 /** Calls of one run; what is left is done by the next. */
 const MOST_CALLS = 20
 
-interface Due extends pg.QueryResultRow {
+interface Due {
   readonly app: string
   readonly call: string
   readonly times: number

@@ -8,6 +8,7 @@ import {
   StoreUnavailable,
   type TakeResult,
 } from '../engine/ports.ts'
+import type { Spent } from '../planning/pacing.ts'
 import type { KnownStand } from '../planning/stands.ts'
 import { createBatches } from './batches.ts'
 import { query } from './connect.ts'
@@ -41,11 +42,11 @@ const settle = statement(
 
 const spent = statement(
   'spent',
-  `select used::int, frees_in_ms, recent::int, total::double precision,
+  `select used::int, frees_in_ms as "freesIn", recent::int, total::double precision,
           (select extract(epoch from ingest.budget_time(b, ingest.clock(), to_timestamp(0), '9999-12-31Z') - d.sent_at)::float8 * 1000
            from ingest.budget b
            join ingest.debit d on (d.scope, d.limit_group, d.n) = (b.scope, b.limit_group, b.last_n)
-           where b.scope = :scope and b.limit_group = :group) as since_last_ms
+           where b.scope = :scope and b.limit_group = :group) as "sinceLast"
    from ingest.spent(:scope, :group, make_interval(secs => :window::double precision), :recent::interval)`,
 )
 
@@ -71,20 +72,12 @@ const stand = statement(
        said_at = excluded.said_at, awaited = excluded.awaited`,
 )
 
-interface Taken extends pg.QueryResultRow {
+interface Taken {
   readonly verdict: 'granted' | 'wait' | 'fenced'
   readonly n: string
   readonly wait_ms: number
   readonly now_ms: number
   readonly ahead_ms: number
-}
-
-interface Spent extends pg.QueryResultRow {
-  readonly used: number
-  readonly frees_in_ms: number | null
-  readonly recent: number
-  readonly total: number
-  readonly since_last_ms: number | null
 }
 
 /** The budget in the database: one for all processes, and still there after a kill. */
@@ -97,15 +90,14 @@ export function createLedger(pool: pg.Pool): Ledger {
     budget: async (scope, group, window, recent) => {
       const values = { scope, group, window, recent: `${recent} milliseconds` }
       const [row] = await query<Spent>(pool, bind(spent, values))
-      const { used, frees_in_ms: freesIn, recent: lately, total, since_last_ms: sinceLast } = row!
-      return { used, freesIn, recent: lately, total, sinceLast }
+      return row!
     },
     lastingPace: async (scope, group, window, requests) => {
       const values = { scope, group, window, requests }
       const [row] = await query<{ pace: number | null }>(pool, bind(lastingPace, values))
       return row!.pace
     },
-    stands: (scope, group) => query<KnownStand & pg.QueryResultRow>(pool, bind(stands, { scope, group })),
+    stands: (scope, group) => query<KnownStand>(pool, bind(stands, { scope, group })),
     stand: async (scope, group, { app, asApp, asSeries, isUrgent }, awaited) => {
       await query(
         pool,

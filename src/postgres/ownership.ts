@@ -31,7 +31,7 @@ const QUERY_TIMEOUT_MS = 4_000
 
 const COPY_PATIENCE_MS = 10_000
 
-interface Attendance extends pg.QueryResultRow {
+interface Attendance {
   readonly replicas: readonly { readonly owner: string; readonly knows: readonly number[] }[]
   /** What the database is fenced by of this process. */
   readonly mine: readonly Turn[]

@@ -49,7 +49,7 @@ const failed = statement(
 export function createIntentStore(pool: pg.Pool): IntentStore {
   return {
     find: async (app, name) => {
-      const [row] = await query<OpenIntent & pg.QueryResultRow>(pool, bind(find, { app, name }))
+      const [row] = await query<OpenIntent>(pool, bind(find, { app, name }))
       return row
     },
     attempt: async ({ app, name, channel, region, requestHash }) => {

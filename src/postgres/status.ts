@@ -107,10 +107,10 @@ export async function readStatus(pool: pg.Pool): Promise<StoreStatus> {
   const [at] = await rowsOf(pool, divergences)
   return {
     ...at!,
-    streams: await query<StreamStatus & pg.QueryResultRow>(pool, { text: streams, values: [] }),
+    streams: await query<StreamStatus>(pool, { text: streams, values: [] }),
     rooms: await rowsOf(pool, rooms),
     gaps: await rowsOf(pool, gaps),
-    backlog: await query<BacklogStatus & pg.QueryResultRow>(pool, { text: backlog, values: [] }),
+    backlog: await query<BacklogStatus>(pool, { text: backlog, values: [] }),
     deadLetters: await rowsOf(pool, deadLetters),
     owners: await rowsOf(pool, owners),
     unknownZones: await rowsOf(pool, unknownZones),
@@ -151,7 +151,7 @@ const orphans = `
 
 /** Reads what the metrics tell of the database. Throws StoreUnavailable. */
 export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {
-  const all = async <Row extends pg.QueryResultRow>(text: string) => query<Row>(pool, { text, values: [] })
+  const all = async <Row extends object>(text: string) => query<Row>(pool, { text, values: [] })
   return {
     gaps: await rowsOf(pool, gaps),
     losses: await rowsOf(pool, recentLosses),
@@ -230,5 +230,5 @@ const timelines = `
 
 /** Reads what of the last eight days is stored, of every stream of every app. Throws StoreUnavailable. */
 export async function readTimelines(pool: pg.Pool): Promise<readonly Timeline[]> {
-  return await query<Timeline & pg.QueryResultRow>(pool, { text: timelines, values: [] })
+  return await query<Timeline>(pool, { text: timelines, values: [] })
 }

@@ -27,9 +27,12 @@ export const db = new Kysely<Database>({
 })
 
 /** Runs such a statement like every other one. Throws StoreUnavailable and RefusedRows. */
-export function rowsOf<Row>(pool: pg.Pool, statement: Compilable<Row>): Promise<readonly Row[]> {
+export function rowsOf<Row extends object>(
+  pool: pg.Pool,
+  statement: Compilable<Row>,
+): Promise<readonly Row[]> {
   const { sql: text, parameters } = statement.compile()
-  return query<Row & pg.QueryResultRow>(pool, { text, values: [...parameters] })
+  return query<Row>(pool, { text, values: [...parameters] })
 }
 
 /** The time of the database, which only a test replaces. */

@@ -144,10 +144,7 @@ export function windowStore(pool: pg.Pool, closeSeries: Store['closeSeries']) {
   return {
     expireWindows,
     windows: async (app, stream, since) => {
-      const rows = await query<WindowProgress & pg.QueryResultRow>(
-        pool,
-        bind(list, { app, stream, since: since ?? null }),
-      )
+      const rows = await query<WindowProgress>(pool, bind(list, { app, stream, since: since ?? null }))
       return rows.map(row => ({ ...row, series: decodeText(row.series) }))
     },
     beginWindows: async (fence, app, stream, series, backlogFrom, step, passing = false) => {

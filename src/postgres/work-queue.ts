@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { BacklogItems, Fence, OpenItem, Store } from '../engine/ports.ts'
+import type { BacklogItems, Fence, OpenItem, Store, SubstreamDemand } from '../engine/ports.ts'
 import { worked, workValues } from './commit/ctes.ts'
 import { query } from './connect.ts'
 import { decodeColumn, decodeText, encodeText } from './encode.ts'
@@ -148,7 +148,7 @@ const demand = statement(
           (k.slices::double precision / nullif(k.calls, 0)) as slices,
           (k.pages::double precision / nullif(k.whole, 0)) as pages,
           (k.batches::double precision / nullif(k.whole, 0)) as batches,
-          (select coalesce(json_agg(json_build_array(begin, sessions, metrics) order by begin), '[]') from waiting) as backlog
+          (select coalesce(json_agg(json_build_object('from', begin, 'sessions', sessions, 'metrics', metrics) order by begin), '[]') from waiting) as backlog
    from known k`,
 )
 
@@ -157,12 +157,12 @@ type Row = Omit<OpenItem, 'ask' | 'streamState'> & {
   readonly streamState: string | null
 }
 
-interface Demand extends pg.QueryResultRow {
+interface Demand {
   readonly calls: number
   readonly slices: number | null
   readonly pages: number | null
   readonly batches: number | null
-  readonly backlog: readonly (readonly [from: number, sessions: number, metrics: number])[]
+  readonly backlog: SubstreamDemand['backlog']
 }
 
 function named(fence: Fence, app: string, { stream, key, part, version }: OpenItem) {
@@ -194,18 +194,14 @@ export function itemStore(pool: pg.Pool) {
       return wait === null ? null : Math.max(0, wait)
     },
     backlogItems: async (app, stream) => {
-      const [row] = await query<BacklogItems & pg.QueryResultRow>(pool, bind(backlog, { app, stream }))
+      const [row] = await query<BacklogItems>(pool, bind(backlog, { app, stream }))
       return row!
     },
     substreamDemand: async (app, since) => {
       const [row] = await query<Demand>(pool, bind(demand, { app, since }))
       const { calls, slices, pages, batches, backlog } = row!
       const isKnown = slices !== null && pages !== null && batches !== null
-      return {
-        calls,
-        cost: isKnown ? { slices, pages, batches } : undefined,
-        backlog: backlog.map(([from, sessions, metrics]) => ({ from, sessions, metrics })),
-      }
+      return { calls, cost: isKnown ? { slices, pages, batches } : undefined, backlog }
     },
     deferItem: async (fence, app, item, wait, loss) => {
       const values = { ...named(fence, app, item), wait: `${wait} milliseconds`, loss: loss ?? null }
