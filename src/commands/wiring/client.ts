@@ -9,8 +9,7 @@ import { createQueue } from '../../engine/admission/queue.ts'
 import { appsOfShards, shardOf } from '../../engine/ports/ledger.ts'
 import type { Fence } from '../../engine/ports.ts'
 import type { GroupLimit } from '../../engine/settings.ts'
-import { type ConnectOptions, connect } from '../../postgres/connect.ts'
-import { storeError } from '../../postgres/errors.ts'
+import { type ConnectOptions, connect, query } from '../../postgres/connect.ts'
 import { createLedger } from '../../postgres/ledger.ts'
 import { migrateUp } from '../../postgres/migrate.ts'
 import { createOwnership, type OwnershipSession } from '../../postgres/ownership.ts'
@@ -224,12 +223,9 @@ export class CommandFences implements Fences {
   }
 
   async #fenceOf(shard: number): Promise<Fence | undefined> {
-    const { rows } = await this.#pool
-      .query<Fence>(owners, [shard, `${HEARTBEAT_MS} milliseconds`])
-      .catch((error: unknown) => {
-        throw storeError(error, { text: owners })
-      })
-    return rows[0]
+    const values = [shard, `${HEARTBEAT_MS} milliseconds`]
+    const [fence] = await query<Fence>(this.#pool, { text: owners, values })
+    return fence
   }
 
   async #take(shard: number): Promise<Fence | undefined> {
