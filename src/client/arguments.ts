@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { durationInWords } from '../planning/forecast-format.ts'
 import type { RangeLimits } from '../planning/windows.ts'
+import { fieldOf } from '../provider/fits.ts'
 import {
   called,
   type Operation,
@@ -24,11 +25,9 @@ interface Placed {
   readonly body?: Parameters
 }
 
-/** Parameters that tell the project; nobody gives them by hand. */
-const projectNames: ReadonlySet<string> = new Set(['appId', 'appid'])
-
+/** Whether a parameter tells the project; nobody gives it by hand. */
 export function isOfProject(name: string): boolean {
-  return projectNames.has(name)
+  return name === 'appId' || name === 'appid'
 }
 
 /** Puts arguments where the contract has them; project and region come from the app, a region that is given wins. */
@@ -53,7 +52,7 @@ export function requestOf(operation: Operation, given: Parameters, project: Proj
 }
 
 function argumentOf(name: string, given: Parameters, project: Project): unknown {
-  if (projectNames.has(name)) return project.id
+  if (isOfProject(name)) return project.id
   return name === 'region' ? (given.region ?? project.region) : given[name]
 }
 
@@ -68,7 +67,7 @@ function unknownNames(operation: Operation, given: Parameters): readonly string[
 export function namesOf(operation: Operation): readonly string[] {
   const { pathParams, queryParams } = operation
   const names = [...Object.keys(pathParams), ...Object.keys(queryParams), ...bodyNames(operation)]
-  return names.filter(name => !projectNames.has(name))
+  return names.filter(name => !isOfProject(name))
 }
 
 function brokenRules(operation: Operation, { parameters, body }: Placed): readonly string[] {
@@ -105,7 +104,7 @@ function problemsOf(rule: z.ZodType, value: unknown, at: readonly string[]): rea
   const { error } = rule.safeParse(value)
   return (error?.issues ?? []).map(issue => {
     const where = [...at, ...issue.path.map(String)].join('.')
-    const isMissing = issue.code !== 'custom' && atPath(value, issue.path) === undefined
+    const isMissing = issue.code !== 'custom' && issue.path.reduce(fieldOf, value) === undefined
     return `${where}: ${isMissing ? 'is missing' : worded(issue)}`
   })
 }
@@ -125,14 +124,6 @@ const typeWords: Readonly<Record<string, string>> = {
   boolean: 'true or false',
   object: 'an object',
   array: 'a list',
-}
-
-function atPath(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
-    value,
-  )
 }
 
 /**

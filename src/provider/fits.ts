@@ -5,6 +5,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** What stands under a key of an object or a list; undefined where there is neither. */
+export function fieldOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+}
+
 /** Whether a value is a number that no double holds. Not yet in TypeScript's library. */
 export const { isRawJSON } = JSON as typeof JSON & { readonly isRawJSON: (value: unknown) => boolean }
 

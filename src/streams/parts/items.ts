@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
-import { fits, isSaid } from '../../provider/fits.ts'
+import { fieldOf, fits, isSaid } from '../../provider/fits.ts'
 import { maskSecrets } from '../../provider/redaction.ts'
 import type { RowSet, TableName } from '../../tables/index.ts'
 import type { Json, JsonObject } from '../../tables/json.ts'
@@ -71,14 +71,16 @@ export function judgeList<T>(schema: z.ZodType<T>, list: unknown, field: string,
  * `read`. Null where there are none.
  */
 export function fieldsWithout(columns: ReadonlySet<string>, object: JsonObject, read: object = object): Json {
-  const rest = Object.keys(object).filter(key => !columns.has(key) || !isRead(object[key], step(read, key)))
+  const rest = Object.keys(object).filter(
+    key => !columns.has(key) || !isRead(object[key], fieldOf(read, key)),
+  )
   return rest.length === 0 ? null : Object.fromEntries(rest.map(key => [key, object[key]!]))
 }
 
 /** Of some fields of an object those that were not read as they came. */
 export function unreadFields(names: readonly string[], object: Json, read: object): JsonObject {
   if (!isObject(object)) return {}
-  const unread = names.filter(name => !isRead(object[name], step(read, name)))
+  const unread = names.filter(name => !isRead(object[name], fieldOf(read, name)))
   return Object.fromEntries(unread.map(name => [name, object[name]!]))
 }
 
@@ -86,7 +88,9 @@ export function unreadFields(names: readonly string[], object: Json, read: objec
 function isRead(value: Json | undefined, read: unknown): boolean {
   if (!isSaid(value)) return true
   if (!isSaid(read)) return false
-  return !isObject(value) || Object.keys(value).every(key => !isSaid(value[key]) || isSaid(step(read, key)))
+  return (
+    !isObject(value) || Object.keys(value).every(key => !isSaid(value[key]) || isSaid(fieldOf(read, key)))
+  )
 }
 
 /** A role or a user comes as an integer or as a word. */
@@ -106,7 +110,7 @@ function refusal(issue: z.core.$ZodIssue, value: unknown, path: string, item: un
  */
 function explain(issue: z.core.$ZodIssue, value: unknown): readonly [path: PropertyKey[], message: string] {
   if (issue.code !== 'invalid_union') return [issue.path, issue.message]
-  const found = issue.path.reduce<unknown>(step, value)
+  const found = issue.path.reduce<unknown>(fieldOf, value)
   const lacks = kindsOf(issue)
   const part = lacks.find(({ code, path }) => code !== 'invalid_type' || path.length > 0)
   if (part) {
@@ -135,16 +139,12 @@ function kindOf(value: unknown): string {
 }
 
 function reasonOf(issue: z.core.$ZodIssue, value: unknown): RejectReason {
-  const found = issue.path.reduce<unknown>(step, value)
+  const found = issue.path.reduce<unknown>(fieldOf, value)
   if (found === undefined) return 'missing_key'
   if (issue.path.length === 0 && !isObject(value)) return 'not_an_object'
   if (issue.code === 'too_big' || issue.code === 'too_small' || issue.code === 'custom') return 'out_of_range'
   if (issue.code === 'invalid_union' && isInteger(found)) return 'out_of_range'
   return 'wrong_type'
-}
-
-function step(value: unknown, key: PropertyKey): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
 function isInteger(value: unknown): boolean {
