@@ -124,11 +124,10 @@ class Making {
 
   /** Somebody has the name: an earlier attempt of ours, or a stranger. */
   async #meet(error: CallError): Promise<Created | undefined> {
-    const { clock } = this.#ports
     const id = error.trace?.resourceId
     let found = await this.#find(id)
     if (this.isUncertain && found === 'hidden') {
-      await clock.sleep(SEEN_AFTER_MS)
+      await this.#ports.clock.sleep(SEEN_AFTER_MS)
       found = await this.#find(id)
     }
     if (this.isUncertain && typeof found === 'object' && this.#isOurs(found)) {
@@ -158,8 +157,7 @@ class Making {
 
   /** The player of this intent, looked for in its channel once `wait` ms have passed. */
   async #lookAfter(wait: number): Promise<PlayerItem | undefined> {
-    const { clock } = this.#ports
-    await clock.sleep(Math.max(0, wait))
+    await this.#ports.clock.sleep(Math.max(0, wait))
     const players = await listAll(this.#ports, this.#intent.channel)
     return players?.find(player => player.name === this.#intent.name && this.#isOurs(player))
   }

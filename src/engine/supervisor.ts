@@ -161,14 +161,12 @@ export class Engine {
   }
 
   #sharded(apps: readonly AppSettings[]) {
-    const { shards } = this.#context.settings
-    return apps.map(app => ({ app, shard: shardOf(app.id, shards) }))
+    return apps.map(app => ({ app, shard: shardOf(app.id, this.#context.settings.shards) }))
   }
 
   #adopt({ fences, surplus }: Claim): void {
-    const { meter } = this.#context
     this.#shards = fences.length
-    meter.owned(this.#shards)
+    this.#context.meter.owned(this.#shards)
     const byShard = new Map(fences.map(fence => [fence.shard, fence]))
     for (const { app, shard } of this.#apps) {
       if (this.#ending.has(app.id)) continue
@@ -305,9 +303,8 @@ export class Engine {
   }
 
   async #run(): Promise<void> {
-    const { settings } = this.#context
     const keeping = runOnSchedule(
-      { ...this.#context, moments: settings.housekeeping, signal: this.#stopping.signal },
+      { ...this.#context, moments: this.#context.settings.housekeeping, signal: this.#stopping.signal },
       () => this.#keepHouse(),
     )
     const heeding = this.#applyMarks()

@@ -74,10 +74,9 @@ export class Poller {
 
   /** Where the series of a stream are asked for; '' is where the app is. */
   #regionOf({ scope }: CursorStream): (series: string) => string {
-    const { app } = this.#context
     return scope === 'app'
       ? series => series
-      : room => this.#rooms.find(room)?.whereabouts.region ?? app.region
+      : room => this.#rooms.find(room)?.whereabouts.region ?? this.#context.app.region
   }
 
   #gapsOf(series: string): FeedGaps {
@@ -105,14 +104,12 @@ export class Poller {
 
   /** While it is uncertain whether the database is well, one sync of each stream tries it. */
   #placesOf({ stream }: StreamSchedule): Places {
-    const { health } = this.#context
-    if (health.state() !== 'up') return { asking: 1, storing: 0 }
+    if (this.#context.health.state() !== 'up') return { asking: 1, storing: 0 }
     return { asking: this.#rooms.settings(stream.name).concurrency, storing: MOST_STORING }
   }
 
   #startDue(): void {
-    const { health } = this.#context
-    if (health.state() === 'down') return
+    if (this.#context.health.state() === 'down') return
     for (const schedule of this.#schedules.values()) {
       for (let series = this.#take(schedule); series !== undefined; series = this.#take(schedule))
         this.#start(schedule, series)
@@ -178,7 +175,6 @@ export class Poller {
   }
 
   #look(schedule: StreamSchedule, series: string): Promise<SyncResult> {
-    const { app } = this.#context
     const { stream, tailMemory } = schedule
     const purpose: Purpose = stream.scope === 'app' || stream.isParent ? 'live' : 'revisit'
     const room = stream.scope === 'room' && this.#rooms.isDoubtful(series) ? 'doubtful' : 'known'
@@ -189,7 +185,7 @@ export class Poller {
           schedule.stores(series, isStoring)
           if (isStoring) this.#wakeup.notify()
         },
-        app: inRegion(app, this.#regionOf(stream)(series)),
+        app: inRegion(this.#context.app, this.#regionOf(stream)(series)),
         fence: this.#context.fence(),
         stream,
         series,
@@ -307,12 +303,11 @@ export class Poller {
    * until it is: what fails comes when it would anyway, and while the log does, the others wait for it.
    */
   reread({ room, region, streams }: WantedRoom): void {
-    const { clock } = this.#context
     const isFailing = (stream: StreamName) => this.#schedules.get(stream)?.isFailing(room) ?? false
     if (!this.#rooms.areFollowed || isFailing(this.#rooms.parent)) return
     const wanted = this.#rooms.streams.filter(stream => streams.includes(stream) && !isFailing(stream))
     if (wanted.length === 0) return
-    const hint = { room, change: 'hole', at: clock.now(), streams: wanted } as const
+    const hint = { room, change: 'hole', at: this.#context.clock.now(), streams: wanted } as const
     for (const { stream } of this.#rooms.applyHint(hint, region ?? ''))
       if (wanted.includes(stream)) this.#plan(stream, room, 0)
   }
@@ -322,10 +317,9 @@ export class Poller {
    * served together; while the provider or the database fails, the next try comes as it would without them.
    */
   schedule(stream: StreamName): void {
-    const { app } = this.#context
     const schedule = this.#schedules.get(stream)
     if (schedule?.stream.scope !== 'app') return
-    const rates = app.limits[schedule.stream.operation.limitGroup]?.rates ?? []
+    const rates = this.#context.app.limits[schedule.stream.operation.limitGroup]?.rates ?? []
     schedule.scheduleDebounced('', (spacingOf(rates) * 1_000) / SHARE_FOR_WISHES)
     this.#wakeup.notify()
   }

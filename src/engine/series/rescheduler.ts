@@ -182,10 +182,9 @@ export class Rescheduler {
     { end, hints }: SyncResult,
     took: number,
   ): number {
-    const { feedGaps } = this.#poller
     const now = this.#context.clock.now()
     const cadence = this.#rooms.settings(name)
-    if (kind === 'feed') feedGaps(series).heard(end === 'done' ? 'all' : 'a part')
+    if (kind === 'feed') this.#poller.feedGaps(series).heard(end === 'done' ? 'all' : 'a part')
     if (kind !== 'feed') return end === 'more' ? 0 : nextTurn(cadence, now)
     // The answer that ends a telling has nothing new most often, and is no silence.
     const heard = end === 'more' ? -1 : 0
@@ -201,29 +200,25 @@ export class Rescheduler {
 
   /** The log goes first, at once; where that did not help either, there is time. */
   #afterUnverified(schedule: StreamSchedule, series: string): number | undefined {
-    const { random } = this.#context
     const row = schedule.fail(series)
-    if (row > 1) return seriesPause(undefined, row, random.next())
+    if (row > 1) return seriesPause(undefined, row, this.#context.random.next())
     return this.waitsForLog(schedule.stream, series) ? undefined : SOON_MS
   }
 
   #tell(hints: readonly Hint[], from: CursorStream, series: string): void {
-    const { schedule } = this.#poller
     const region = from.kind === 'feed' ? series : ''
     for (const hint of hints) {
       for (const { stream, within } of this.#rooms.applyHint(hint, region, from))
-        schedule(stream, hint.room, within)
+        this.#poller.schedule(stream, hint.room, within)
     }
   }
 
   /** Holds a series back until the room's log has been read; false where the log may be trusted. */
   waitsForLog({ scope, name, isParent }: CursorStream, room: string): boolean {
-    const { app } = this.#context
-    const { readLog } = this.#poller
     if (scope === 'app' || isParent || this.#rooms.isVerified(room)) return false
     this.#rooms.seriesOf(this.#rooms.find(room) ?? this.#rooms.add(room, 'hint'), name).held = true
-    const region = this.#rooms.find(room)?.whereabouts.region ?? app.region
-    if (!this.#absences.get(region)!.isDenied(room)) readLog(room)
+    const region = this.#rooms.find(room)?.whereabouts.region ?? this.#context.app.region
+    if (!this.#absences.get(region)!.isDenied(room)) this.#poller.readLog(room)
     return true
   }
 
@@ -266,17 +261,15 @@ export class Rescheduler {
 
   /** The log was read: streams that waited for it, or that have not met the room yet, may go. */
   #letOthersIn(name: string): void {
-    const { clock } = this.#context
-    const { schedule } = this.#poller
     const room = this.#rooms.find(name) ?? this.#rooms.add(name, 'hint')
-    room.verifiedAt = clock.monotonic()
+    room.verifiedAt = this.#context.clock.monotonic()
     for (const stream of this.#rooms.streams) {
       if (stream === this.#rooms.parent) continue
       const isNew = !room.series[stream]
       const memory = this.#rooms.seriesOf(room, stream)
       if (!isNew && !memory.held) continue
       memory.held = false
-      schedule(stream, name, 0)
+      this.#poller.schedule(stream, name, 0)
     }
   }
 
@@ -287,7 +280,6 @@ export class Rescheduler {
   async #afterGone(schedule: StreamSchedule, name: string, { failure, region }: SyncResult) {
     const { random } = this.#context
     const { stream } = schedule
-    const { readLog } = this.#poller
     if (stream.isParent) {
       const room = this.#placed(name)
       const isNameOnly = room === undefined || (room.from === 'name' && !room.whereabouts.isFound)
@@ -301,7 +293,7 @@ export class Rescheduler {
     }
     const room = this.#rooms.find(name)
     if (!room) return undefined
-    readLog(name)
+    this.#poller.readLog(name)
     const row = schedule.fail(name)
     if (row < DENIALS_THAT_CLOSE) return seriesPause(failure, row, random.next())
     this.#rooms.seriesOf(room, stream.name).closed = true
@@ -321,9 +313,8 @@ export class Rescheduler {
   /** Nothing of the room can be read; what the feed tells of it is stored all the same. */
   async #afterUnaskable({ isParent }: CursorStream, name: string): Promise<undefined> {
     const { app, store } = this.#context
-    const { readLog } = this.#poller
     if (!isParent) {
-      readLog(name)
+      this.#poller.readLog(name)
       return
     }
     for (const one of this.#rooms.streams) await store.closeSeries(this.#context.fence(), app.id, one, name)
@@ -331,16 +322,14 @@ export class Rescheduler {
   }
 
   #forget(room: string): void {
-    const { drop } = this.#poller
     this.#rooms.forget(room)
     this.#forgetAbsences(room)
-    drop(room)
+    this.#poller.drop(room)
   }
 
   /** The same after a sync that threw. */
   afterError(schedule: StreamSchedule, series: string, error: unknown): number {
-    const { feedGaps } = this.#poller
-    if (schedule.stream.kind === 'feed') feedGaps(series).suspect()
+    if (schedule.stream.kind === 'feed') this.#poller.feedGaps(series).suspect()
     return afterFault(this.#context, schedule.stream.name, error, () => schedule.fail(series))
   }
 }

@@ -159,9 +159,9 @@ export const ownership: readonly Plant[] = [
     group: 'ownership',
     from: 'code',
     file: 'src/engine/series/poller.ts',
-    find: `    if (health.state() === 'down') return
+    find: `    if (this.#context.health.state() === 'down') return
     for (const schedule`,
-    put: `    if (health.state() === undefined) return
+    put: `    if (this.#context.health.state() === undefined) return
     for (const schedule`,
     // Who reads first where he stands finds that out.
     also: [
