@@ -1,4 +1,4 @@
-import type { Family } from '../provider/operation.ts'
+import { type Family, families } from '../provider/operation.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
 import type { AppConfig, Config } from './config.ts'
 import { allowanceOf } from './limits.ts'
@@ -69,7 +69,7 @@ export function offTexts(config: Settled): readonly string[] {
     all.some(
       ({ name, operation }) => operation.family === service && apps.some(app => app.streams[name] !== 'off'),
     )
-  const missing = (Object.keys(services) as Family[])
+  const missing = families
     .filter(service => !provider[service] && isWanted(service))
     .map(service => `${services[service].words} off: provider.${service}.url is not given`)
   const served = all.filter(({ operation }) => provider[operation.family]).map(({ name }) => name)

@@ -5,7 +5,7 @@ import {
   defaultParameterNames,
 } from '../provider/analytics/index.ts'
 import { isObject } from '../provider/fits.ts'
-import { type Family, isLoopback } from '../provider/operation.ts'
+import { type Family, families, isLoopback } from '../provider/operation.ts'
 import { formatSeconds } from '../settings/values.ts'
 import { paceOf, type Said } from '../streams/parts/cadence.ts'
 import type { Stream } from '../streams/stream.ts'
@@ -61,7 +61,7 @@ function certificates(env: Environment): readonly Problem[] {
 function unencrypted({ provider }: Settled): readonly Mistake[] {
   const text =
     'http:// to another machine would send credentials unencrypted; use https://, or set insecure: true beside it'
-  return (Object.keys(services) as Family[]).flatMap(name => {
+  return families.flatMap(name => {
     const { url, insecure } = provider[name] ?? { url: '', insecure: true }
     const isOpen = !insecure && url.startsWith('http:') && !isLoopback(new URL(url).hostname)
     return isOpen ? [{ keys: [['provider', name, 'url']], text }] : []

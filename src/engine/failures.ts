@@ -1,4 +1,5 @@
 import { retryDelay } from '../planning/retry.ts'
+import { classroomCodes } from '../provider/classroom/index.ts'
 import type { Failure } from '../provider/errors.ts'
 import { redactBytes } from '../provider/redaction.ts'
 import type { Stream, StreamName } from '../streams/stream.ts'
@@ -43,12 +44,9 @@ export function afterFault(
   return seriesPause(undefined, failures(), random.next())
 }
 
-/** Business code of a classroom that does not exist. */
-const NO_SUCH_ROOM = 20404100
-
 /** Whether the room that was asked about is not there; of what is asked about the whole app no room can be gone. */
 export function isGone({ scope }: Reported['stream'], failure: Failure): boolean {
-  return scope === 'room' && failure.kind === 'not_found' && failure.code === NO_SUCH_ROOM
+  return scope === 'room' && failure.kind === 'not_found' && failure.code === classroomCodes.noRoom
 }
 
 /** Where a failure happened. */

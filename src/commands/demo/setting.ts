@@ -1,7 +1,6 @@
 import type { DemoWorld } from '../../../sandbox/src/index.ts'
 import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/load.ts'
-import { connect } from '../../postgres/connect.ts'
 import { migrateUp } from '../../postgres/migrate.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
 import type { Family } from '../../provider/operation.ts'
@@ -10,6 +9,7 @@ import type { Stream } from '../../streams/stream.ts'
 import { qualityInsight, qualityRealtime, usageInsight, usageRealtime } from '../../tables/analytics.ts'
 import { widgetEvent } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
+import { withPool } from '../wiring/database.ts'
 
 /** What the sandbox plays, and what is drained of it. */
 export interface World extends DemoWorld {
@@ -87,13 +87,11 @@ const name = 'demo'
 
 /** Makes a migrated database anew on the server at `url`, dropping the one of an earlier demo. Answers its address. */
 export async function freshDatabase(url: string): Promise<string> {
-  const pool = connect({ url, poolSize: 1, statementTimeout: 60_000, lockTimeout: 30_000, role: '' })
-  try {
+  const session = { url, poolSize: 1, statementTimeout: 60_000, lockTimeout: 30_000, role: '' }
+  await withPool(session, async pool => {
     await pool.query(`drop database if exists ${name} with (force)`)
     await pool.query(`create database ${name}`)
-  } finally {
-    await pool.end()
-  }
+  })
   const fresh = new URL(url)
   fresh.pathname = `/${name}`
   await migrateUp({ url: fresh.href })

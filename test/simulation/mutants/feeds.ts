@@ -122,7 +122,7 @@ export const feeds: readonly Plant[] = [
     group: 'classrooms',
     from: 'code',
     file: 'src/engine/failures.ts',
-    find: `return scope === 'room' && failure.kind === 'not_found' && failure.code === NO_SUCH_ROOM`,
-    put: `return failure.kind === 'not_found' && (scope !== 'room' || failure.code === NO_SUCH_ROOM)`,
+    find: `return scope === 'room' && failure.kind === 'not_found' && failure.code === classroomCodes.noRoom`,
+    put: `return failure.kind === 'not_found' && (scope !== 'room' || failure.code === classroomCodes.noRoom)`,
   },
 ]

@@ -106,8 +106,8 @@ export const strangersFour: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/engine/failures.ts',
-    find: 'failure.code === NO_SUCH_ROOM',
-    put: '(failure.code ?? NO_SUCH_ROOM) === NO_SUCH_ROOM',
+    find: 'failure.code === classroomCodes.noRoom',
+    put: '(failure.code ?? classroomCodes.noRoom) === classroomCodes.noRoom',
   },
   {
     name: 'quizzes-go-on-from-the-former-room',
