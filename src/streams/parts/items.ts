@@ -216,16 +216,12 @@ export function othersThan(last: Json, before: readonly Json[]): readonly Json[]
 /** JSON with the keys of every object in order, so that equal values have equal texts. Bigints keep their digits. */
 export function canonicalJson(value: Json): string {
   if (typeof value === 'bigint') return String(value)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
   const members = Object.keys(value)
     .sort()
-    .map(key => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key]!)}`)
+    .map(key => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
   return `{${members.join(',')}}`
-}
-
-function isArray(value: object): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 /** Tells items in other words apart; undefined of items that hold a number which JSON.stringify cannot write. */
