@@ -23,7 +23,7 @@ export async function audit(options: ReportOptions): Promise<void> {
 export function limitsOf({ apps }: Pick<EngineSettings, 'apps'>): readonly AuditedLimit[] {
   const found = new Map<string, AuditedLimit>()
   for (const app of apps) {
-    const all = [app, ...(app.regions ?? [])].flatMap(({ limits }) => Object.entries(limits))
+    const all = [app, ...app.regions].flatMap(({ limits }) => Object.entries(limits))
     for (const [group, { scope, rates, counted }] of all) {
       if (counted !== 'ledger') continue
       const key = JSON.stringify([scope, group])

@@ -9,12 +9,12 @@ export interface AppSettings {
   readonly id: string
   /** The first of them, where there are several. */
   readonly region: string
-  /** Where the app is in several regions: each with the limits that are counted there. */
-  readonly regions?: readonly RegionSettings[]
-  /** Of its days in views, by its name in the IANA database; absent: UTC. */
-  readonly timeZone?: string
-  /** How views find a user of a classroom in its calls; absent: by the uuid of the stream. */
-  readonly userLink?: string
+  /** Where the app is in several regions: each with the limits that are counted there; else none. */
+  readonly regions: readonly RegionSettings[]
+  /** Of its days in views, by its name in the IANA database. */
+  readonly timeZone: string
+  /** How views find a user of a classroom in its calls. */
+  readonly userLink: string
   /** Rooms that are known beforehand. */
   readonly rooms: readonly string[]
   /** Streams that are on; an absent one is off. */

@@ -201,6 +201,8 @@ export function appOf(
   return {
     id,
     region: 'ap',
+    timeZone: 'UTC',
+    userLink: 'stream',
     regions: regions.map(name => ({ name, limits: limits(`${id}/${name}`) })),
     rooms,
     streams: Object.fromEntries(streams.map(name => [name, name === 'app-events' ? feedCadence : cadence])),

@@ -54,9 +54,9 @@ export interface CursorResult extends PageResult {
   readonly isAskedAgain: boolean
 }
 
-/** A batch may be left without items by chance; so many in a row are not, behind what was the end before */
+/** A batch may be left without items by chance; so many in a row are not, behind what was the end before. */
 const EMPTY_PAGES_AT_THE_END = 5
-/** or where nobody knows yet how far the log goes. */
+/** The same where nobody knows yet how far the log goes. */
 const EMPTY_PAGES_ON_THE_WAY = 50
 
 /** An answer without data may mean that there is nothing, or be half of one: so many in a row are believed. */

@@ -207,7 +207,7 @@ export class Poller {
     const { app, store, names } = this.#context
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [names.filter(isOn), names.filter(name => !isOn(name))]
-    const { timeZone = 'UTC', userLink = 'stream' } = app
+    const { timeZone, userLink } = app
     await store.noteApp(this.#context.fence(), app.id, { timeZone, userLink, on, off })
     for (const { stream } of this.#schedules.values())
       if (stream.kind === 'feed') await this.#changeFeeds(stream.name)

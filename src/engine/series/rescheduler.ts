@@ -64,7 +64,7 @@ export class Rescheduler {
     this.#rooms = rooms
     this.#poller = poller
     const { app, clock } = context
-    const regions = [app.region, ...(app.regions ?? []).map(({ name }) => name)]
+    const regions = [app.region, ...app.regions.map(({ name }) => name)]
     this.#absences = new Map(regions.map(region => [region, createAbsences(clock)]))
   }
 

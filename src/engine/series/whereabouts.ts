@@ -5,13 +5,13 @@ import type { AppSettings } from '../settings.ts'
  * Series of the feeds of an app: each region has one of its own. The feed of an app that is in one region alone has no
  * name.
  */
-export function feedSeries({ regions = [] }: AppSettings): readonly string[] {
+export function feedSeries({ regions }: AppSettings): readonly string[] {
   return regions.length > 0 ? regions.map(({ name }) => name) : ['']
 }
 
 /** The app as it is in one of its regions, whose servers count and fail by themselves. */
 export function inRegion(app: AppSettings, region: string): AppSettings {
-  const there = app.regions?.find(({ name }) => name === region)
+  const there = app.regions.find(({ name }) => name === region)
   return there ? { ...app, region, limits: { ...app.limits, ...there.limits } } : app
 }
 
@@ -19,7 +19,7 @@ const none: readonly never[] = []
 
 /** Where one room is looked for: no feed tells of every room, and a room may be made anew in another region. */
 export class Whereabouts {
-  readonly #regions: NonNullable<AppSettings['regions']>
+  readonly #regions: AppSettings['regions']
   /** Regions that do not know the room. There are many rooms, and nearly always none of these. */
   #gone: readonly string[] = none
   #region: string
@@ -30,7 +30,7 @@ export class Whereabouts {
   #rumour: string | undefined
   #hasFollowed = false
 
-  constructor({ region, regions = none }: AppSettings) {
+  constructor({ region, regions }: AppSettings) {
     this.#regions = regions
     this.#region = region
   }
