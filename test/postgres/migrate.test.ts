@@ -42,6 +42,7 @@ const names = [
   '0026-files-that-are-gone',
   '0027-calls-left-out',
   '0028-one-end-of-a-class',
+  '0029-who-is-still-there',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -111,6 +111,28 @@ describe('the spans of attendance', () => {
   })
 })
 
+it('who came back and is still there has not left, as far as participation tells', async () => {
+  const room = 'comes-back'
+  await db.rows('insert into classroom.room (app_id, room_uuid, incarnation, state) values ($1, $2, 1, 1)', [
+    app,
+    room,
+  ])
+  await db.rows(
+    `insert into classroom.attendance (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, action, at)
+     select $1, $2, 1, n, 0, who, action, timestamptz '2026-01-05 10:00Z' + n * interval '1 minute'
+     from (values (1, 'ann', 'enter'), (2, 'bob', 'enter'), (3, 'ann', 'leave'), (4, 'bob', 'leave'), (5, 'ann', 'enter')) a(n, who, action)`,
+    [app, room],
+  )
+  const left = await db.rows(
+    `select user_uuid as who, left_at is null as is_there, stays, minutes from classroom.participation where room_uuid = $1 order by 1`,
+    [room],
+  )
+  expect(left).toEqual([
+    { who: 'ann', is_there: true, stays: 2, minutes: 2 },
+    { who: 'bob', is_there: false, stays: 1, minutes: 2 },
+  ])
+})
+
 it('every answer to a quiz of one without an ID counts, of others the last', async () => {
   await db.rows(
     "insert into classroom.quiz (app_id, room_uuid, incarnation, quiz_id) values ($1, 'q', 1, 'q1')",
