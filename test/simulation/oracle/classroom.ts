@@ -17,6 +17,7 @@ import { liveEvents } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
 import { ourClocks } from './our-clocks.ts'
 import { examineOutcomes } from './outcomes.ts'
+import { examinePeople } from './people.ts'
 import { examineRetold, toldFirst } from './retold.ts'
 import { examineRoomLosses } from './room-losses.ts'
 import { readSchema } from './rows.ts'
@@ -113,6 +114,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     }),
     ...(await examineStays(examination, stored)),
     ...(await examineOutcomes(examination, stored)),
+    ...(await examinePeople(examination, stored)),
     ...(await examineClasses(examination, rooms, stored)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineFollowed(examination, rooms)),

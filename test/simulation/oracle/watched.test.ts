@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { examineWatched } from './watched.ts'
 
 function player(player_id: string, channel_name: string, status = 'running') {
@@ -15,10 +15,23 @@ const busy = [
   { key: 'alpha old', is: 'old call' },
 ]
 
+const everybody = [
+  'alpha algebra 1 1 p1',
+  'alpha staff 1 1 p2',
+  'alpha nowhere 2 1 p3,p4',
+  'alpha old 1 1 p5',
+]
+let channels = everybody
+beforeEach(() => {
+  channels = everybody
+})
+
 /** What is found where these players are told to play for nobody. */
 async function judge(...told: readonly string[]): Promise<readonly string[]> {
-  const rows = (text: string) =>
-    Promise.resolve(text.includes('orphan_player') ? told.map(id => ({ key: `alpha ${id}` })) : busy)
+  const rows = (text: string) => {
+    if (text.includes('players.channel')) return Promise.resolve(channels.map(said => ({ said })))
+    return Promise.resolve(text.includes('orphan_player') ? told.map(id => ({ key: `alpha ${id}` })) : busy)
+  }
   const found = await examineWatched(
     { rows: rows as never, end: 0 },
     { name: 'players.cloud_player', key: [], columns: [], rows: players },
@@ -41,4 +54,12 @@ it('whoever plays beside a class or a call is no orphan, nor who does not play',
 
 it('of a call that nobody heard of for long nothing is said', async () => {
   expect(await judge('p3', 'p5')).toEqual([])
+})
+
+it('each channel is told with all who live in it, and how many of them play', async () => {
+  channels = [...everybody.slice(0, 2), 'alpha nowhere 1 1 p3', ...everybody.slice(3)]
+  expect(await judge('p3')).toEqual([
+    'players.channel: alpha nowhere 1 1 p3',
+    'players.channel: alpha nowhere 2 1 p3,p4',
+  ])
 })

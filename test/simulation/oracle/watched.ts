@@ -1,5 +1,5 @@
 import type { Examination, Finding } from './examination.ts'
-import type { StoredTable } from './rows.ts'
+import type { Row, StoredTable } from './rows.ts'
 
 /** A call of which nothing was heard for longer than this is not known to go on; an hour before it may be either, ms. */
 const heardWithin = 23 * 3_600_000
@@ -24,7 +24,7 @@ export async function examineWatched(
     ),
   )
   const busy = Map.groupBy(await readBusy(rows, end), ({ key }) => key)
-  const findings: Finding[] = []
+  const findings: Finding[] = [...(await examineChannels(rows, players))]
   for (const row of players.rows) {
     const key = `${row.app_id} ${row.player_id}`
     const goesOn = busy.get(`${row.app_id} ${row.channel_name}`) ?? []
@@ -38,6 +38,35 @@ export async function examineWatched(
       findings.push({ kind: 'lost', text: `orphan_player: ${key} plays in ${row.channel_name}, alone` })
   }
   return findings
+}
+
+/** Every channel in which players live, with all of them, the oldest first. */
+async function examineChannels(rows: Examination['rows'], players: StoredTable): Promise<readonly Finding[]> {
+  const told = await rows<{ said: string }>(
+    `select concat_ws(' ', app_id, channel_name, players, running, array_to_string(player_ids, ',')) as said from players.channel`,
+  )
+  const living = players.rows.filter(row => row.destroyed_at === null && row.channel_name !== null)
+  const age = (row: Row) => Number(row.created_at ?? Number.POSITIVE_INFINITY)
+  const should = [...Map.groupBy(living, row => `${row.app_id} ${row.channel_name}`)].map(
+    ([channel, own]) => {
+      const running = own.filter(({ status }) => status === 'running').length
+      const ids = own
+        .toSorted(
+          (one, other) => age(one) - age(other) || (String(one.player_id) < String(other.player_id) ? -1 : 1),
+        )
+        .map(({ player_id }) => player_id)
+      return `${channel} ${own.length} ${running} ${ids.join()}`
+    },
+  )
+  const is = new Set(told.map(({ said }) => said))
+  return [
+    ...[...is.difference(new Set(should))].map(
+      text => ({ kind: 'different', text: `players.channel: ${text}` }) as const,
+    ),
+    ...[...new Set(should).difference(is)].map(
+      text => ({ kind: 'lost', text: `players.channel: ${text}` }) as const,
+    ),
+  ]
 }
 
 /** Channels in which something goes on, as far as is stored. */
