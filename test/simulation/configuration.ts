@@ -81,7 +81,7 @@ export function configOf(
   apps: Drawn['apps'],
   told: Demands & Told,
 ): string {
-  const { callLateness, feedEvery = minute, ages, users, zone } = told
+  const { callLateness, feedEvery = minute, ages, isDiscreet, users, zone } = told
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
     app => `
@@ -112,8 +112,12 @@ streams:${streams}
     callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
   }
 apps:${each.join('')}
-${ages ? keptForLong : ''}`
+${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
 }
+
+/** Of people nothing is kept but their IDs. */
+const unkept = `store: { chat: off, names: off }
+`
 
 /** Values of calls may not go while others of their call can be fetched. */
 const keptForLong = `retention: { samples: 16d, ${[

@@ -86,6 +86,8 @@ export interface Demands {
   readonly ofUsers?: boolean
   /** Everything is kept for thirty hours: when all is well it is waited until a part of it is older. */
   readonly ages?: boolean
+  /** Neither names nor chats are kept. */
+  readonly isDiscreet?: boolean
   /** When all is well somebody has fetched once more what was given up, and then takes people out of what is stored. */
   readonly wishes?: boolean
   /** Mean time between two processes that are told to end, ms; an hour where absent. */

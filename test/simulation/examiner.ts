@@ -182,6 +182,7 @@ export class Examiner {
       ...(feedEvery !== undefined && { feedEvery }),
       ...(spares !== undefined && { spares }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
+      isDiscreet: /^store:/m.test(config),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),

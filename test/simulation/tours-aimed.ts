@@ -225,6 +225,17 @@ export const wishes: Tour = {
   },
 }
 
+/** A school of whose people nothing is kept but their IDs; of its messages more cannot be read than are kept of a day. */
+export const discreet: Tour = {
+  length: 9 * minute,
+  demands: {
+    ...{ ...calm, plan: 'starter', isDiscreet: true },
+    profile: { ...small, classes: 4, eventsPerMinute: 90 },
+    quirks: { malformedData: 0.8, malformedRecord: 0.02, malformedWidgetItem: 0.1, crossing: 0.3 },
+    switches: { ...plain, roomReuse: 'off', sequence: 'contiguous', appFeed: 'consuming' },
+  },
+}
+
 /**
  * Classes in which nothing happens for more than an hour, and of whose end the feed does not tell: whoever takes them over
  * meanwhile must go on with them.

@@ -3,6 +3,7 @@ import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
 import {
   commits,
+  discreet,
   late,
   lessons,
   marks,
@@ -315,6 +316,7 @@ export const tours: Readonly<Record<string, Tour>> = {
     lessons,
     spending,
     wishes,
+    discreet,
     quiet,
     crowd,
   }),

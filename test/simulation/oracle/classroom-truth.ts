@@ -1,6 +1,7 @@
 import type { Sandbox, TruthLine } from '../../../sandbox/src/index.ts'
 import { isSame, storableOnce } from './canonical.ts'
 import type { StoredSchema } from './rows.ts'
+import { withoutPeople } from './unkept.ts'
 
 type Line<Kind extends TruthLine['kind']> = Extract<TruthLine, { readonly kind: Kind }>
 export type TrueEvent = Line<'event'>
@@ -22,8 +23,8 @@ export interface TrueRoom extends Omit<Line<'room'>, 'kind' | 'events'> {
   readonly stored: number | undefined
 }
 
-/** Every room that ever was, in the order of opening. */
-export function readRooms(sandbox: Sandbox, stored: StoredSchema): readonly TrueRoom[] {
+/** Every room that ever was, in the order of opening; `isDiscreet`: without what is not kept of people. */
+export function readRooms(sandbox: Sandbox, stored: StoredSchema, isDiscreet = false): readonly TrueRoom[] {
   const rooms: (Omit<TrueRoom, 'stored'> & {
     readonly events: TrueEvent[]
     readonly items: TrueItem[]
@@ -47,8 +48,9 @@ export function readRooms(sandbox: Sandbox, stored: StoredSchema): readonly True
         resources: [],
         calls: [],
       })
-    } else if (line.kind === 'event') room!.events.push(line)
-    else if (line.kind === 'widget') room!.items.push(line)
+    } else if (line.kind === 'event') room!.events.push(isDiscreet ? withoutPeople(line) : line)
+    else if (line.kind === 'widget')
+      room!.items.push(isDiscreet ? { ...line, item: withoutPeople(line.item) } : line)
     else if (line.kind === 'recording') room!.recordings.push(line.item)
     else if (line.kind === 'resource') room!.resources.push(line.item)
     else if (line.incarnation > 0) room!.calls.push(line.call.callId)

@@ -22,6 +22,7 @@ import { examineRetold, toldFirst } from './retold.ts'
 import { examineRoomLosses } from './room-losses.ts'
 import { readSchema } from './rows.ts'
 import { examineStays } from './stays.ts'
+import { examineUnkept } from './unkept.ts'
 
 /**
  * Compares every cell of the schema classroom with the world. Which events, items and entries must be there, the provider
@@ -30,7 +31,7 @@ import { examineStays } from './stays.ts'
 export async function examineClassroom(examination: Examination): Promise<readonly Finding[]> {
   const { sandbox, isEnd, end, apps } = examination
   const stored = await readSchema(examination, 'classroom')
-  const rooms = readRooms(sandbox, stored)
+  const rooms = readRooms(sandbox, stored, examination.isDiscreet)
   const { gaps, waiting } = await readGaps(examination)
   const waits = new Set(waiting.map(one => `${one.app} ${one.room} ${one.sequence} ${one.content}`))
   const lag = sandbox.universe.isPaused ? 0 : longestUnread
@@ -120,6 +121,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...(await examineFollowed(examination, rooms)),
     ...(await examineRetold(examination, rooms, stored)),
     ...(await examineLetters(examination, rooms, isRead)),
+    ...(await examineUnkept(examination)),
     ...examineRoomLosses(rooms, examination, { stored, gaps }),
     ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),

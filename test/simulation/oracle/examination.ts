@@ -101,6 +101,8 @@ export interface Examination {
   readonly tightenedAt?: number
   /** The configuration leaves a tenth of a day's requests to others, and says nothing else of limits. */
   readonly spares?: boolean
+  /** Neither names nor chats are kept. */
+  readonly isDiscreet?: boolean
   /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
   readonly feedEvery?: number
   /** How often players are listed, ms; every minute where nobody said so. */

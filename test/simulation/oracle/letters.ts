@@ -23,17 +23,22 @@ export async function examineLetters(
   const streams = new Set(letters.map(({ app, stream }) => `${app} ${stream}`))
   const unread = isCalm ? strangeAnswers(sandbox).difference(streams) : []
   const kept = new Set(letters.flatMap(({ app, text }) => namesOf(app, text)))
+  const uncounted = await readUnkept(rows)
   const missing = rooms.flatMap(room => {
     const { app, roomUuid } = room
     const records = room.events
       .filter(({ malformed, at }) => malformed && isRead(room, 'room-events', at))
-      .map(({ sequence }) => `${app} ${roomUuid} ${sequence}`)
-    const items = room.items
-      .filter(({ malformed, widget, at }) => {
-        return malformed && isRead(room, widget === 'poll' ? 'poll' : 'popup-quiz', at)
-      })
-      .map(({ item }) => `${app} ${canonical(storable(item))}`)
-    return [...records, ...items].filter(name => !kept.has(name))
+      .map(({ sequence }) => ['room-events', `${app} ${roomUuid} ${sequence}`] as const)
+    const items = room.items.flatMap(({ malformed, widget, at, item }) => {
+      const stream = widget === 'poll' ? 'poll' : 'popup-quiz'
+      if (!malformed || !isRead(room, stream, at)) return []
+      return [[stream, `${app} ${canonical(storable(item))}`] as const]
+    })
+    const unkept = [...records, ...items].filter(([, name]) => !kept.has(name))
+    return [...Map.groupBy(unkept, ([stream]) => stream)].flatMap(([stream, names]) => {
+      const isCounted = names.length <= uncounted(app, stream, roomUuid)
+      return isCounted ? [] : names.map(([, name]) => name)
+    })
   })
   return [
     ...[...unread].map(name => ({ kind: 'lost', text: `a dead letter of ${name}` }) as const),
@@ -42,6 +47,21 @@ export async function examineLetters(
       .filter(({ text }) => secret.test(text))
       .map(({ app }) => ({ kind: 'different', text: `a secret in a dead letter of ${app}` }) as const),
   ]
+}
+
+/** Of a stream so many letters are kept a day for one reason; the others are counted, room by room. */
+const most = 1_000
+
+async function readUnkept(
+  rows: Examination['rows'],
+): Promise<(app: string, stream: string, series: string) => number> {
+  const unkept = await rows<{ key: string; letters: number }>(
+    `select concat_ws(' ', u.app_id, u.stream, u.series) as key, sum(u.letters)::float8 as letters from ingest.unkept_letter u
+     where ${most} <= (select count(*) from ingest.dead_letter d where (d.app_id, d.stream, d.reason) = (u.app_id, u.stream, u.reason))
+     group by 1`,
+  )
+  const counts = new Map(unkept.map(({ key, letters }) => [key, letters]))
+  return (...names) => counts.get(names.join(' ')) ?? 0
 }
 
 const streamOf: Readonly<Record<string, string>> = {
