@@ -9,13 +9,16 @@ import { examineBounds } from './oracle/bounds.ts'
 import { examineClassroom } from './oracle/classroom.ts'
 import { examineDays } from './oracle/days.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
+import { examineForEver, readForEver } from './oracle/for-ever.ts'
 import { examineHands } from './oracle/hands.ts'
 import { examineLessons } from './oracle/lessons.ts'
 import { examineManners } from './oracle/manners.ts'
 import { examineMarks } from './oracle/marks.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
 import { examineNearness } from './oracle/nearness.ts'
+import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
+import { readSchema } from './oracle/rows.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
 import { createWishes } from './wishes.ts'
@@ -24,6 +27,11 @@ const second = 1_000
 const minute = 60 * second
 /** The housekeeping comes by every ten minutes, and is done soon after. */
 const longestRound = 12 * minute
+const hour = 60 * minute
+/** By then it is kept what came of the day in which the run began. */
+const keptAfter = 12 * hour
+/** No answer changes what was so long ago: what is left is what days and rooms are judged by. */
+const longAfter = 410 * 24 * hour
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
@@ -94,25 +102,57 @@ export class Examiner {
 
   /** Everybody sleeps until half of what happened is older than it is kept, then most of it, and the housekeeping comes by. */
   async age(): Promise<Findings> {
-    const { kernel, server, processes, drawn, start, length } = this.#world
+    const { kernel, start, length } = this.#world
     const before = await readKept(this.examination())
-    const ended = processes.sleep()
-    await kernel.runUntil(kernel.now + 2 * minute)
-    await ended
-    const found: Findings[] = []
+    const found = [await this.#changeDays()]
     for (const share of [0.55, 0.85]) {
       const waking = Math.ceil(length * share) + kept
-      await kernel.runUntil(waking)
-      if (processes.living().length === 0) {
-        processes.wake()
-        for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
-      }
-      await kernel.runUntil(waking + longestRound)
-      await server.setTime()
+      await this.#sleepUntil(waking)
       const moments = { from: start + waking, to: start + kernel.now }
       found.push(await this.#find(() => examineAges(this.examination(), before, moments)))
     }
+    const until = Math.floor((start + kernel.now) / hour) * (hour / second)
+    const told = await readForEver(this.examination(), until)
+    await this.#sleepUntil(kernel.now + longAfter)
+    const after = await readForEver(this.examination(), until)
+    found.push(await this.#find(async () => examineForEver(told, after)))
     return found.flat()
+  }
+
+  /** When it was kept who came on a day that is over, somebody changes one of its classes. */
+  async #changeDays(): Promise<Findings> {
+    const { kernel, server } = this.#world
+    const judge = () =>
+      this.#find(async () => {
+        const examination = this.examination()
+        return examinePeople(examination, await readSchema(examination, 'classroom'))
+      })
+    await this.#sleepUntil(keptAfter)
+    const found = [await judge()]
+    await server.rows(
+      `with first as (select app_id, room_uuid, incarnation from classroom.attendance where action = 'leave' order by at limit 1),
+            stays as (update classroom.attendance a set action = 'enter' from first f
+                      where (a.app_id, a.room_uuid, a.incarnation) = (f.app_id, f.room_uuid, f.incarnation) returning 1)
+       select count(*) from stays`,
+    )
+    found.push(await judge())
+    await kernel.runUntil(kernel.now + longestRound)
+    return [...found, await judge()].flat()
+  }
+
+  /** All end, come back at a moment, and the housekeeping comes by. */
+  async #sleepUntil(waking: number): Promise<void> {
+    const { kernel, server, processes, drawn } = this.#world
+    if (waking > kernel.now + hour) {
+      const ended = processes.sleep()
+      await kernel.runUntil(kernel.now + 2 * minute)
+      await ended
+      await kernel.runUntil(waking)
+      processes.wake()
+      for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
+    }
+    await kernel.runUntil(waking + longestRound)
+    await server.setTime()
   }
 
   /** An operator has fetched once more what was given up, and what there is; and then takes people out of all of it. */
@@ -124,7 +164,8 @@ export class Examiner {
     })
     const owed = await this.#after(() => wishes.fetchAgain())
     const untrue = await this.examine()
-    return [...owed, ...untrue, ...(await this.#after(() => wishes.forget()))]
+    const rebuilt = await this.#after(() => wishes.replay())
+    return [...owed, ...untrue, ...rebuilt, ...(await this.#after(() => wishes.forget()))]
   }
 
   /** What the daemons export while time stands nearly still: they ask the database for it. */

@@ -3,6 +3,10 @@ import { createClient } from '../../src/client/client.ts'
 import { CallError } from '../../src/client/errors.ts'
 import type { Random } from '../../src/clock/clock.ts'
 import { engineSettings, shards } from '../../src/commands/engine-settings.ts'
+import { DeadLetterReplay } from '../../src/commands/replay/dead-letters.ts'
+import { nameOfPart } from '../../src/commands/replay/letter-reader.ts'
+import { rebuildWith } from '../../src/commands/replay/rebuild.ts'
+import { replayRooms } from '../../src/commands/replay/rooms.ts'
 import { clientApps } from '../../src/commands/wiring/client.ts'
 import { connectionsOf } from '../../src/commands/wiring/database.ts'
 import { credentialsOf, openTransport } from '../../src/commands/wiring/services.ts'
@@ -15,8 +19,10 @@ import { storeError } from '../../src/postgres/errors.ts'
 import { Forgetting } from '../../src/postgres/forget.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createIntentStore } from '../../src/postgres/players.ts'
+import { openReplay } from '../../src/postgres/replay.ts'
 import { ParameterError } from '../../src/provider/operation.ts'
 import { streams } from '../../src/streams/index.ts'
+import type { Reject } from '../../src/streams/page.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { lessonOf } from './lessons.ts'
 import { networkThrough } from './network.ts'
@@ -54,6 +60,10 @@ export interface Hands {
   readonly readAgain: (app: string, room: string) => Promise<void>
   /** Takes somebody out of all that is stored. */
   readonly forget: (person: Person) => Promise<void>
+  /** Has the tables of classrooms compared with what is kept raw, or made anew from it; answers how many rows differed. */
+  readonly replay: (mode: 'compare' | 'write') => Promise<number>
+  /** Has what could not be read tried again. */
+  readonly tryLetters: () => Promise<void>
   /** Uses the next one of the operations that change a classroom, in one that goes on; one at a time. */
   readonly teach: (app: string) => Promise<void>
   readonly lessons: readonly Lesson[]
@@ -133,6 +143,18 @@ export async function createHands({
       return undefined
     }
   }
+  const apps = config.apps.map(({ id }) => id)
+  const replayed = async (mode: 'compare' | 'write', onReject?: (reject: Reject) => void) => {
+    const all = Object.values(streams)
+    const session = await openReplay(pool, { streams: all, clock })
+    try {
+      const rebuild = rebuildWith(all, engineSettings(config).reading, () => {}, onReject)
+      const options = { apps, room: undefined, mode, rebuild, clock, onProgress: () => {} }
+      return (await replayRooms(session, options)).tally.rows()
+    } finally {
+      session.close()
+    }
+  }
   const asked = { metric: 'userCount', aggregateGranularity: '1h' } as const
   return {
     done,
@@ -177,6 +199,15 @@ export async function createHands({
       return wish
     },
     readAgain: (app, room) => markRoom(pool, { app, room, streams: ofRooms }),
+    replay: mode => replayed(mode),
+    tryLetters: async () => {
+      const rebuildAll = async () => {
+        const unread = new Set<string>()
+        await replayed('write', reject => unread.add(nameOfPart(reject)))
+        return unread
+      }
+      await new DeadLetterReplay(pool, config).run(apps, undefined, rebuildAll)
+    },
     forget: async person => void (await forgetting.forget(person)),
     ask: async app => {
       const now = Math.floor(clock.now() / 1_000)

@@ -276,7 +276,8 @@ class Run {
   #turn(): void {
     this.#sandbox.universe.advance()
     this.#progress(Math.min(1, this.kernel.now / (this.#length + healingTime)))
-    this.kernel.after(5 * second, undefined, () => this.#turn())
+    const isAsleep = this.#isHealing && this.#processes.living().length === 0
+    this.kernel.after(isAsleep ? 60 * minute : 5 * second, undefined, () => this.#turn())
   }
 
   #askByHand(turn: number): void {

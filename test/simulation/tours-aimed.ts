@@ -217,7 +217,7 @@ export const wishes: Tour = {
     ...{ ...calm, plan: 'enterprise', wishes: true, callLateness: 60 },
     ...{ apps: ['alpha', 'beta'], selection: { app: 'beta', minUsers: 3 } },
     profile: { ...small, classes: 2 },
-    quirks: { burstOfCalls: 33, sharedReward: 0.3 },
+    quirks: { burstOfCalls: 33, sharedReward: 0.3, malformedRecord: 0.03, malformedWidgetItem: 0.1 },
     switches: {
       ...{ ...plain, roomReuse: 'off', personIds: 'present', kvs: 'pairs', missingValues: 0, tightHours: 0 },
       ...{ callSearch: 'overlap', hasMore: 'real', hasMoreAbove: 10, mostPerPage: 10, callListPages: 2 },

@@ -1,7 +1,8 @@
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
-import { examineForgotten, type Person, readTold } from './oracle/forgotten.ts'
+import { examineForgotten, examineToldAgain, type Person, readTold } from './oracle/forgotten.ts'
+import { examineReplayed } from './oracle/replayed.ts'
 import { examineWanted, type Wanted } from './oracle/wanted.ts'
 import type { Server } from './server.ts'
 
@@ -18,6 +19,21 @@ export interface WishesOptions {
   readonly to: number
   readonly examination: () => Examination
 }
+
+/** A class and the break after it. */
+const classesGoOn = 5 * minute
+
+/** Rows that are missing, others, and of other contents: what an older version of the program may have made of the same. */
+const spoils = [
+  'with gone as (delete from classroom.chat_message where sequence % 5 = 0 returning 1) select count(*) from gone',
+  `with other as (update classroom.attendance set action = 'leave', user_name = 'nobody' where sequence % 4 = 0 returning 1)
+   select count(*) from other`,
+  'with other as (update classroom.poll_tally set num = num + 1 returning 1) select count(*) from other',
+  `with more as (
+     insert into classroom.hand_wave (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, action, at)
+     select app_id, room_uuid, incarnation, sequence, ordinal + 1000, user_uuid, action, at from classroom.hand_wave limit 5 returning 1)
+   select count(*) from more`,
+]
 
 type Unmarked = Omit<Wanted, 'at'>
 
@@ -70,7 +86,26 @@ export function createWishes({ kernel, server, hands, from, to, examination }: W
       )
       for (const { app, room } of rooms) await acted(hands.readAgain(app, room))
       await fetched(await measured())
-      return examineForgotten(examination(), people, before, await readTold(examination()))
+      const after = await readTold(examination())
+      // Classes go on, and who is forgotten comes to them.
+      const { universe } = examination().sandbox
+      universe.resume()
+      await kernel.runUntil(kernel.now + classesGoOn)
+      universe.pause()
+      await kernel.runUntil(kernel.now + classesGoOn)
+      return [
+        ...(await examineForgotten(examination(), people, before, after)),
+        ...examineToldAgain(people, await readTold(examination())),
+      ]
+    },
+    /** Somebody spoils what is made of the raw rows, and has it made anew; and has letters tried that nobody can read. */
+    replay: async (): Promise<readonly Finding[]> => {
+      const differences = await acted(hands.replay('compare'))
+      const before = await readTold(examination())
+      for (const spoil of spoils) await server.rows(spoil)
+      await acted(hands.replay('write'))
+      await acted(hands.tryLetters())
+      return examineReplayed(before, await readTold(examination()), differences)
     },
   }
 }

@@ -78,6 +78,19 @@ export async function examineForgotten(
   return found.list()
 }
 
+/** Who was forgotten comes to another class, and is told by nothing that is stored. */
+export function examineToldAgain(people: readonly Person[], told: Told): readonly Finding[] {
+  const found = new Findings()
+  for (const { id } of people) {
+    const { plain, bytes } = wordOf(id)
+    for (const [table, texts] of told)
+      for (const text of texts)
+        if (plain.test(text) || text.includes(bytes))
+          found.add('different', `told again in ${table}`, `${id} stands in ${text.slice(0, 300)}`)
+  }
+  return found.list()
+}
+
 /** How an ID stands in a text, and how in bytes. */
 function wordOf(id: string): { readonly plain: RegExp; readonly bytes: string } {
   const escaped = id.replaceAll(/[^\w-]/g, '\\$&')

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { examineForEver, type ForEver } from './for-ever.ts'
+import { examineReplayed } from './replayed.ts'
+
+const told: ForEver = {
+  rooms: new Map([['alpha algebra 1 poll', false]]),
+  hours: new Map([['alpha calls 08', true]]),
+  losses: new Map([['alpha calls expired', 2]]),
+}
+
+it('what was lost stays lost, and what was whole stays whole', () => {
+  expect(examineForEver(told, { ...told, losses: new Map([['alpha calls expired', 3]]) })).toEqual([])
+  expect(examineForEver(told, { ...told, losses: new Map() })).toHaveLength(1)
+  expect(examineForEver(told, { ...told, rooms: new Map([['alpha algebra 1 poll', true]]) })).toHaveLength(1)
+  expect(examineForEver(told, { ...told, hours: new Map() })).toHaveLength(1)
+})
+
+const before = new Map([
+  ['classroom.chat_message', ['a', 'b']],
+  ['ingest.dead_letter', ['unread']],
+  ['classroom.room', ['r']],
+])
+const replayed = (table: string, rows: readonly string[], differences = 0) =>
+  examineReplayed(before, new Map([...before, [table, rows]]), differences).map(({ kind }) => kind)
+
+it('a replay mends all that is made of raw rows, and nothing else', () => {
+  expect(replayed('classroom.room', ['looked at since'])).toEqual([])
+  expect(replayed('classroom.chat_message', ['a', 'c'])).toEqual(['lost', 'duplicate'])
+  expect(replayed('ingest.dead_letter', [])).toEqual(['lost'])
+  expect(replayed('classroom.chat_message', ['a', 'b'], 4)).toEqual(['different'])
+})
