@@ -10,6 +10,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
+import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
 import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
@@ -36,4 +37,5 @@ export const plants: readonly Plant[] = [
   ...teachers,
   ...strangersThree,
   ...strangersFour,
+  ...strangersFive,
 ]
