@@ -74,6 +74,8 @@ export class Engine {
   #apps: readonly { readonly app: AppSettings; readonly shard: number }[]
   /** Apps that finish their pages in hand before they begin anew, or for good. */
   readonly #ending = new Set<string>()
+  /** Apps that somebody else may own: a page of them was fenced, and no claim has said since whose they are. */
+  readonly #doubtful = new Set<string>()
   /** Shards that are being handed over. */
   readonly #leaving = new Set<number>()
   readonly #beginnings = createTurns(BEGINNING_APPS)
@@ -179,6 +181,15 @@ export class Engine {
     this.#handOver(surplus.filter(shard => !this.#leaving.has(shard)))
   }
 
+  /** Nobody can say whose they are: what they are asked for could be stored by nobody here. The next claim takes them up again. */
+  #leaveDoubtful(): void {
+    for (const app of this.#doubtful) {
+      const held = this.#running.get(app)
+      if (held) this.#release(app, held)
+    }
+    this.#doubtful.clear()
+  }
+
   /** Gives shards back as soon as the pages in hand of their apps are stored: what is under way would be lost. */
   #handOver(shards: readonly number[]): void {
     const { settings, ownership, clock, log } = this.#context
@@ -206,7 +217,10 @@ export class Engine {
         health: this.#health,
         fence: () => fence,
         signal: controller.signal,
-        onFenced: this.#wakeup.notify,
+        onFenced: () => {
+          this.#doubtful.add(app.id)
+          this.#wakeup.notify()
+        },
         beginnings: this.#beginnings,
         commonMoments: this.#commonMoments,
         busyHours: () => this.#busyHours.get(app.id),
@@ -266,6 +280,7 @@ export class Engine {
         if (!claim) throw new StoreUnavailable(undefined, { timeout: 'query' })
         if (claim.fences.length > 0) await this.#prepare()
         this.#adopt(claim)
+        this.#doubtful.clear()
         renewedAt = clock.monotonic()
         failures = 0
         const wasDown = this.#health.state() === 'down'
@@ -274,6 +289,7 @@ export class Engine {
       } catch (error) {
         if (signal.aborted) return
         failures += 1
+        this.#leaveDoubtful()
         const why = error instanceof StoreUnavailable ? error.fault : { error }
         if (clock.monotonic() - renewedAt >= HELD_MS) {
           this.#shards = 0

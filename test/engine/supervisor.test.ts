@@ -94,6 +94,21 @@ describe('ownership', () => {
     await stop()
   })
 
+  it('an app of which a page was fenced is left alone while nobody can say whose it is', async () => {
+    const { clock, transport, store, ownership, stop } = startEngine(['a1', 'a2'])
+    await clock.advance(second)
+    ownership.error = new StoreUnavailable('53300')
+    store.answerNextCommit({ outcome: 'fenced' })
+    await clock.advance(30 * second)
+    const before = transport.asked.length
+    await clock.advance(minute)
+    expect(appsAsked(transport, before).size).toBe(1)
+    ownership.error = undefined
+    await clock.advance(10 * second)
+    expect(appsAsked(transport, before)).toEqual(new Set(['a1', 'a2']))
+    await stop()
+  })
+
   it('is tried again with growing waits while the database is away', async () => {
     const { clock, transport, ownership, said, stop } = startEngine()
     await clock.advance(second)
