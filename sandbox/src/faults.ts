@@ -3,6 +3,7 @@ import type { Random } from '../../src/clock/clock.ts'
 /**
  * What may happen to a request between client and world. `lost-response` acts before the connection ends,
  * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`, `no-data` leaves it out.
+ * `unknown-code` succeeds in nothing that a document names: no list is there, and it says so by null.
  * `unlisted` leaves out the first player of a list, as if there were none; `miscounted` leaves it out and counts it.
  * `strange` answers in a shape of which nobody can tell what it holds.
  */
@@ -20,6 +21,7 @@ export const faultKinds = [
   'wrong-types',
   'empty',
   'no-data',
+  'unknown-code',
   'endless',
   'looping-next-id',
   'unlisted',
@@ -41,12 +43,14 @@ export interface FaultRule {
   readonly at?: readonly number[]
   /** Of `status` (default 500), `status-after-acting` (504), `redirect` (302) and `html` (200). */
   readonly status?: number
-  /** Business code of either status. */
+  /** Business code of either status, and of `unknown-code` (default 1). */
   readonly code?: number
   /** Message of either status. */
   readonly message?: string
   /** Retry-After of either status, as it is sent. */
   readonly retryAfter?: string
+  /** Of either status, a Retry-After that is a date so many seconds off. */
+  readonly retryIn?: number
   /** Of `redirect`. */
   readonly location?: string
   /** Milliseconds of the clock: of `latency` the whole (default 1,000), of `drip` between two bytes (100). */
@@ -103,6 +107,7 @@ const fields: Readonly<Record<keyof FaultRule, (value: unknown) => boolean>> = {
   code: Number.isInteger,
   message: isText,
   retryAfter: isText,
+  retryIn: isNumber,
   location: isText,
   ms: isNumber,
 }

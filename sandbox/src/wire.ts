@@ -66,6 +66,10 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
       const { data: _, ...body } = (await act({ loops: false }).json()) as { readonly data?: unknown }
       return json(JSON.stringify(body))
     }
+    case 'unknown-code': {
+      const body = (await act({ loops: false }).json()) as object
+      return json(JSON.stringify(withoutLists({ ...body, code: fault.code ?? 1, message: null })))
+    }
     case 'wrong-types':
       return json('{"code":"zero","msg":[],"ts":"today","data":7}')
     case 'unlisted':
@@ -105,9 +109,21 @@ function withoutFirst({ players, totalSize, ...body }: List, kind: 'unlisted' | 
   } as List
 }
 
-function failure({ status = 500, code, message = 'injected', retryAfter }: FaultRule, ts: number): Response {
+function withoutLists(body: object): object {
+  const lists = ['data', 'call_lists', 'call_info', 'metrics'].filter(name => name in body)
+  return { ...body, ...Object.fromEntries(lists.map(name => [name, null])) }
+}
+
+function failure(rule: FaultRule, ts: number): Response {
+  const { status = 500, code, message = 'injected', retryIn } = rule
+  const retryAfter = retryIn === undefined ? rule.retryAfter : dateOf(ts + retryIn * 1_000)
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
   return json(JSON.stringify({ code, msg: message, message, ts }), status, headers)
+}
+
+/** A date has no milliseconds: it is that of the second which has begun by then. */
+function dateOf(ms: number): string {
+  return new Date(Math.ceil(ms / 1_000) * 1_000).toUTCString()
 }
 
 async function bytesOf(act: Act): Promise<Uint8Array> {

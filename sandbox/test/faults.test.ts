@@ -61,8 +61,16 @@ describe('the fault', () => {
   it('status sends any status, business code and Retry-After', async () => {
     const limited = await faulty({ kind: 'status', status: 429, retryAfter: '7', every: 1 }).get(feedPath)
     expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '7'])
+    const dated = await faulty({ kind: 'status', status: 429, retryIn: 90, every: 1 }).get(feedPath)
+    const wait = Date.parse(dated.headers.get('retry-after')!) - dated.body.ts
+    expect([wait >= 90_000, wait < 91_000]).toEqual([true, true])
     const muted = await faulty({ kind: 'status', status: 403, code: 30403200, every: 1 }).get(feedPath)
     expect([muted.status, muted.body.code, muted.headers.get('retry-after')]).toEqual([403, 30403200, null])
+  })
+
+  it('unknown-code says neither success nor which failure, and tells nothing', async () => {
+    const { status, body } = await faulty({ kind: 'unknown-code', every: 1 }).get(feedPath)
+    expect([status, body.code, body.data]).toEqual([200, 1, null])
   })
 
   it('redirect names another place', async () => {
