@@ -32,6 +32,12 @@ penstock_call_quality_age_seconds{app="a",product="Native",metric="networkDelay"
 process_cpu_seconds_total NaN
 `
 
+/** Of 480 requests a day; of the last ten minutes' nothing may be told yet. */
+const debits = [
+  { group: 'realtime', apps: ['a'], all: 192, before: 190 },
+  { group: 'realtime', apps: ['b'], all: 20, before: 20 },
+]
+
 /** Answers to its requests: three were turned away. */
 const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'roomEvents' }))
 
@@ -44,6 +50,7 @@ async function judge(
   const rows = async (query: string) => {
     if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }].slice(1 - lost)
     if (query.includes('ingest.work_item')) return [{ stream: 'call-metrics', seconds: 60 }]
+    if (query.includes('ingest.debit')) return debits
     if (query.includes('cloud_player')) return [{ key: 'a running', count: 2 }]
     if (query.includes('dead_letter')) return [{ key: 'poll', least: 3, most: 4 }]
     if (query.includes('ingest.gap')) {
@@ -57,7 +64,10 @@ async function judge(
     return [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
   }
   const sandbox = { arrivals: { list: (after: number, most: number) => answers.slice(after, after + most) } }
-  const examination = { rows, sandbox, isCalm: true, faults: [], askers: [{}] } as unknown as Examination
+  const apps = ['a', 'b'].map(id => ({ id, plan: 'premium' }))
+  const examination = {
+    ...{ rows, sandbox, apps, isCalm: true, faults: [], askers: [{}], end: now },
+  } as unknown as Examination
   const arrived = answers.map((_, n) => n + 1)
   const verdict = { state, sentence: `it is ${state}` }
   const scrapes = [{ process: 'slot0.1', text, verdict, requests, arrived, now }]
@@ -118,6 +128,19 @@ describe('what a daemon exports', () => {
     ['a loss that is forgotten', 'window="day"} 1', 'window="day"} 0', /recent_losses.* is 0, .* 1 to 1/],
     ['a player that is none', 'running"} 2', 'running"} 3', /players.* is 3, and 2 are stored/],
     ['a budget above its limit', '"day"} 0.4', '"day"} 1.1', /budget_used_ratio.* is 1.1/],
+    [
+      'a budget of which more is told than was used',
+      '"day"} 0.4',
+      '"day"} 0.42',
+      /budget_used_ratio.* is 0.42/,
+    ],
+    ['the budget of another credential', '"day"} 0.4', '"day"} 0.04', /budget_used_ratio.* is 0.04/],
+    [
+      'a budget that nobody tells',
+      / *penstock_budget_used_ratio.*/g,
+      '',
+      /budget_used_ratio.* is 0, and 0.37/,
+    ],
     [
       'details that nobody owes',
       'call-metrics"} 60',

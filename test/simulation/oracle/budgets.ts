@@ -1,0 +1,52 @@
+import { type AnalyticsGroup, allowanceOf, analyticsLimits, perDay, spared } from './contract.ts'
+import type { Examination } from './examination.ts'
+
+/** Of the requests of a day of each group how much is used, as shares of what the credential that is worst off may ask. */
+export type Spent = ReadonlyMap<string, { readonly least: number; readonly most: number }>
+
+/** A budget is looked at before each request of it: what came since is not told yet, but for a few it is older than this, seconds. */
+const looked = 600
+const sinceTheLook = 12
+
+interface Row {
+  readonly group: string
+  readonly apps: readonly string[]
+  readonly all: number
+  readonly before: number
+}
+
+/** What the debits of the last day say; undefined where some of them went with a history of the database. */
+export async function readSpent({
+  rows,
+  apps,
+  end,
+  spares,
+  rewound = [],
+}: Examination): Promise<Spent | undefined> {
+  if (rewound.length > 0) return undefined
+  const now = end / 1_000
+  const debits = await rows<Row>(
+    `select limit_group as group, array_agg(distinct app_id) as apps, count(*)::float8 as all,
+            count(*) filter (where sent_at < to_timestamp(${now - looked}))::float8 as before
+     from ingest.debit where sent_at > to_timestamp(${now - perDay}) group by scope, limit_group`,
+  )
+  const ofEach = debits.flatMap(({ group, apps: sharing, all, before }) => {
+    if (!isOfAnalytics(group)) return []
+    const plans = apps.filter(({ id }) => sharing.includes(id)).map(({ plan }) => plan)
+    const rates = plans.flatMap(plan => allowanceOf(group, plan)?.rates ?? [])
+    const ofDay = (spares ? spared(rates) : rates).filter(({ window }) => window === perDay)
+    const most = Math.min(...ofDay.map(({ requests }) => requests))
+    return Number.isFinite(most)
+      ? [{ group, least: Math.max(0, before - sinceTheLook) / most, most: all / most }]
+      : []
+  })
+  const worst = [...Map.groupBy(ofEach, ({ group }) => group)].map(([group, members]) => {
+    const [least, most] = (['least', 'most'] as const).map(end => Math.max(...members.map(each => each[end])))
+    return [group, { least: least!, most: most! }] as const
+  })
+  return new Map(worst)
+}
+
+function isOfAnalytics(group: string): group is AnalyticsGroup {
+  return Object.hasOwn(analyticsLimits, group)
+}
