@@ -66,6 +66,16 @@ export const answers: Tour = {
           ['429 with Retry-After 150', 'callSearch', 70 * second],
         ],
       }),
+      // What was asked for first, and what is asked for again and again.
+      spellOf('unknown-code', { from: 0, to: 40 * second, app: 'beta', operation: 'callSearch' }),
+      spellOf('unknown-code', { from: 0, to: minute, app: 'beta', operation: 'qualityInsight' }),
+      spellOf('unknown-code', { from: 6 * minute, to: 7 * minute, app: 'beta', operation: 'realtimeUsage' }),
+      spellOf('429 with a date', {
+        from: 9 * minute,
+        to: 10.2 * minute,
+        app: 'beta',
+        operation: 'realtimeQuality',
+      }),
       // Of details many are asked for at a time.
       ...spellsOn({
         ...{ app: 'beta', from: 17 * minute, length: 2 * minute, pause: minute },

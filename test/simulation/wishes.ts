@@ -9,6 +9,8 @@ import type { Server } from './server.ts'
 const minute = 60_000
 /** What is wanted once more is fetched within the share of the budget for such work. */
 const longestFetch = 20 * minute
+/** Everything is more than two questions may span, seconds. */
+const further = 50 * 3_600
 
 export interface WishesOptions {
   readonly kernel: Kernel
@@ -68,7 +70,7 @@ export function createWishes({ kernel, server, hands, from, to, examination }: W
       )
       const apps = await server.rows<{ app: string }>('select distinct app_id as app from analytics.call')
       const parts = await fetched([...lost, ...(await measured())])
-      const whole = await fetched(apps.map(({ app }) => ({ app, stream: 'calls', from, to })))
+      const whole = await fetched(apps.map(({ app }) => ({ app, stream: 'calls', from: from - further, to })))
       return examineWanted(examination(), [...parts, ...whole])
     },
     /** Two people are taken out, and what they were in is read again. */

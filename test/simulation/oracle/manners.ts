@@ -115,6 +115,7 @@ const harmful: ReadonlySet<string> = new Set([
     'reset',
     'lost-response',
     'wrong-types',
+    'unknown-code',
     'looping-next-id',
   ],
 ])
@@ -206,7 +207,7 @@ function askedToWait(
   const [rule] = spell?.rules ?? []
   if (rule?.kind === 'status' && lasting.test(rule.message ?? '')) return shortestLasting
   if (status === 401) return isSecond(told, arrivals) ? shortestAway : 0
-  const asked = Number(rule?.retryAfter ?? 0)
+  const asked = rule?.retryIn ?? Number(rule?.retryAfter ?? 0)
   if (asked > 0 && asked <= longestAsked) return asked
   return status === 429 && spell ? shortestAway : 0
 }
