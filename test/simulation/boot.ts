@@ -19,8 +19,8 @@ export interface BootOptions {
   readonly sandbox: () => Sandbox
   readonly random: Random
   readonly shards: ShardQueue
-  /** The configuration, as an operator would write it. */
-  readonly config: string
+  /** What the configuration says when it starts. */
+  readonly config: () => Promise<Config>
   /** Hears of what must never happen. */
   readonly accuse: (sentence: string) => void
 }
@@ -29,7 +29,7 @@ export interface BootOptions {
 export async function boot(options: BootOptions): Promise<Daemon> {
   const { process, kernel, server, sandbox, random, shards, accuse } = options
   return openDaemon({
-    config: await configFrom(options.config),
+    config: await options.config(),
     databaseUrl: server.urlFor(process.name),
     log: listen(process, accuse),
     machine: {

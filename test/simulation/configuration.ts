@@ -81,7 +81,7 @@ export function configOf(
   apps: Drawn['apps'],
   told: Demands & Told,
 ): string {
-  const { callLateness, feedEvery = minute, ages, isDiscreet, users, zone } = told
+  const { feedEvery = minute, ages, isDiscreet, users, zone } = told
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
     app => `
@@ -108,9 +108,7 @@ streams:${streams}
   app-events: { every: ${feedEvery / second}s }
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
-  realtime-quality: ${asks(realtime?.quality, ofUsers)}${
-    callLateness === undefined ? '' : `\n  calls: { allowedLateness: ${callLateness}s, revisitEvery: 1m }`
-  }
+  realtime-quality: ${asks(realtime?.quality, ofUsers)}${ofCalls(told)}
 apps:${each.join('')}
 ${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
 }
@@ -118,6 +116,18 @@ ${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
 /** Of people nothing is kept but their IDs. */
 const unkept = `store: { chat: off, names: off }
 `
+
+/** How calls and their details are asked for, where not as usual. */
+function ofCalls({ callLateness, callsAt, withoutServers }: Demands): string {
+  const said = [
+    ...(callLateness === undefined ? [] : [`allowedLateness: ${callLateness}s, revisitEvery: 1m`]),
+    ...(callsAt === undefined ? [] : [`cron: '${callsAt.minutes} ${callsAt.hours} * * *'`]),
+  ]
+  return [
+    said.length > 0 ? `\n  calls: { ${said.join(', ')} }` : '',
+    withoutServers ? '\n  call-sessions: { serverUsers: exclude }' : '',
+  ].join('')
+}
 
 /** Values of calls may not go while others of their call can be fetched. */
 const keptForLong = `retention: { samples: 16d, ${[

@@ -45,6 +45,12 @@ export type DatabaseMoment = readonly [
 /** Whoever has the slot at that moment stands still for so long. */
 export type Standstill = readonly [at: number, slot: string, ms: number]
 
+/** At each of the minutes of each of the hours. */
+export interface DayMoments {
+  readonly hours: readonly number[]
+  readonly minutes: readonly number[]
+}
+
 /** How many hours ahead of UTC it is there in January. */
 export const zones = { 'America/New_York': -5, 'Asia/Shanghai': 8 } as const
 type Zone = keyof typeof zones
@@ -117,6 +123,14 @@ export interface Demands {
   readonly spares?: boolean
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
   readonly feedEvery?: number
+  /** When the provider takes other secrets of all apps, ms: half a minute later the files have them. */
+  readonly rotations?: readonly number[]
+  /** Calls are searched for at these moments of each day, by the clocks of the zone, and not every minute. */
+  readonly callsAt?: DayMoments
+  /** Servers among the users of calls are not asked for. */
+  readonly withoutServers?: boolean
+  /** When a process comes to its shards no more, though it reaches the database, and for how long, ms. */
+  readonly severed?: readonly Standstill[]
 }
 
 /** The world of one run, and how the daemon is told of it. */

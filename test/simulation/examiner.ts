@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { type Drawn, zones } from './draw.ts'
+import { type DayMoments, type Drawn, zones } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
@@ -15,6 +15,7 @@ import { examineLessons } from './oracle/lessons.ts'
 import { examineManners } from './oracle/manners.ts'
 import { examineMarks } from './oracle/marks.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
+import { examineMoments } from './oracle/moments.ts'
 import { examineNearness } from './oracle/nearness.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
@@ -35,7 +36,7 @@ const longAfter = 410 * 24 * hour
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
-  ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays],
+  ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -54,6 +55,8 @@ interface World {
   readonly callLateness: Examination['callLateness']
   readonly feedEvery: Examination['feedEvery']
   readonly spares: Examination['spares']
+  readonly callsAt: DayMoments | undefined
+  readonly withoutServers: boolean | undefined
   /** When the configuration was changed, virtual ms. */
   readonly tightenedAt: number | undefined
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
@@ -192,7 +195,7 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
-    const { callLateness, feedEvery, tightenedAt, spares } = this.#world
+    const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
     const { apps, spells, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
@@ -222,6 +225,8 @@ export class Examiner {
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
       ...(spares !== undefined && { spares }),
+      withoutServers,
+      ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : 0, [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       isDiscreet: /^store:/m.test(config),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
@@ -231,6 +236,23 @@ export class Examiner {
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),
     }
   }
+}
+
+/** Of some time, ms since the epoch, where the clocks are so many hours ahead of UTC. */
+function momentsOf(
+  { hours, minutes }: DayMoments,
+  hoursAhead: number,
+  [from, to]: readonly [number, number],
+): readonly number[] {
+  const first = Math.ceil(from / minute) * minute
+  const all = Array.from(
+    { length: Math.max(0, Math.ceil((to - first) / minute)) },
+    (_, n) => first + n * minute,
+  )
+  return all.filter(at => {
+    const there = new Date(at + hoursAhead * 60 * minute)
+    return hours.includes(there.getUTCHours()) && minutes.includes(there.getUTCMinutes())
+  })
 }
 
 function told(findings: readonly Finding[]): Findings {

@@ -9,6 +9,8 @@ export interface Process {
   isAlive: boolean
   /** Stands still until this moment, ms of virtual time: nothing of it runs, but the world goes on. */
   frozenUntil: number
+  /** Until then it cannot renew what it owns, ms of virtual time; all else it can ask the database. */
+  severedUntil?: number
   /** When it stood still, ms of virtual time. */
   readonly stoodStill?: { readonly from: number; readonly to: number }[]
   /** How its wall clock was set: from a moment of virtual time on it is so far ahead of the world's, ms. */

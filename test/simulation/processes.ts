@@ -1,14 +1,16 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
 import type { Daemon } from '../../src/commands/run.ts'
-import { boot, configFrom } from './boot.ts'
+import type { Config } from '../../src/config/config.ts'
+import { boot } from './boot.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Server } from './server.ts'
 import { ShardQueue } from './shards.ts'
 
 export interface ProcessesOptions {
   readonly kernel: Kernel
-  readonly config: () => string
+  /** What the configuration says now. */
+  readonly config: () => Promise<Config>
   readonly server: () => Server
   readonly sandbox: () => Sandbox
   /** Chance of its own for each purpose. */
@@ -66,7 +68,7 @@ export class Processes {
     this.all.push(process)
     const daemon = await boot({
       ...{ process, kernel, server: server(), sandbox, random: random(process.name) },
-      ...{ shards: this.#shards, config: config(), accuse },
+      ...{ shards: this.#shards, config, accuse },
     })
     this.#running.set(slot, { process, daemon })
   }
@@ -74,7 +76,7 @@ export class Processes {
   /** All that live read the configuration again. */
   async reload(): Promise<void> {
     const { config, accuse } = this.#options
-    const next = await configFrom(config())
+    const next = await config()
     for (const { process, daemon } of this.living())
       await daemon.takeOver(next, 'SIGHUP').catch((error: unknown) => accuse(`${process.name} ${error}`))
   }

@@ -1,12 +1,15 @@
 import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
+import type { Config } from '../../src/config/config.ts'
 import type { TestDatabase } from '../support/databases.ts'
+import { configFrom } from './boot.ts'
 import { happenedIn } from './coverage.ts'
 import { type Demands, type Drawn, draw, healingTime, monday } from './draw.ts'
 import { Examiner, type Findings } from './examiner.ts'
 import { callFaults, createFaults, type Faults } from './faults.ts'
 import { createHands, type Hands } from './hands.ts'
 import { EndlessError, Kernel } from './kernel.ts'
+import { Keys } from './keys.ts'
 import type { Examination } from './oracle/examination.ts'
 import { createDriver, type Driver } from './players-driver.ts'
 import { createPlayersMail } from './players-mail.ts'
@@ -61,6 +64,8 @@ const longestStill = 60 * minute
 const looks = [0.25, 0.5, 0.75] as const
 /** The oracle gives details of a call an hour after its end, which is longer than it gives anything else. */
 const longestOwed = 65 * minute
+/** From the moment at which other secrets are taken until the files have them. */
+const untilWritten = 30 * second
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
@@ -94,6 +99,7 @@ class Run {
   readonly #trace = createTrace()
   readonly #sandbox: Sandbox
   readonly #drivers: readonly Driver[]
+  readonly #keys = new Keys()
   readonly #processes: Processes
   readonly #struck: Record<string, number> = {}
   readonly #breaches: string[] = []
@@ -162,7 +168,8 @@ class Run {
         this.#processes.living().flatMap(({ daemon: { notifications } }) => notifications?.take ?? []),
     })
     this.#sandbox = createSandbox({
-      ...{ clock: this.kernel.clock, seed, switches, quirks, profile, apps, deliver },
+      ...{ clock: this.kernel.clock, seed, switches, quirks, profile, deliver },
+      apps: apps.map(app => this.#keys.known(app)),
     })
     const made = { at: Number.NEGATIVE_INFINITY }
     this.#drivers = apps.map(({ id: app }) =>
@@ -182,6 +189,7 @@ class Run {
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
       ...{ tightenedAt: this.#demands.tightenedAt, spares: this.#demands.spares },
+      ...{ callsAt: this.#demands.callsAt, withoutServers: this.#demands.withoutServers },
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)
@@ -199,13 +207,18 @@ class Run {
     this.#askByHand(0)
     this.#mark()
     this.#teach()
-    const { tightenedAt } = this.#demands
+    const { tightenedAt, rotations = [] } = this.#demands
+    for (const at of rotations) {
+      kernel.after(at, undefined, () => this.#keys.change())
+      kernel.after(at + untilWritten, undefined, () => this.#keys.write())
+    }
     if (tightenedAt !== undefined) kernel.after(tightenedAt, undefined, () => this.#processes.reload())
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
       ...{ handOverEvery: this.#demands.handOverEvery, database: this.#demands.database },
       ...{ standstills: this.#demands.standstills, lapses: this.#demands.lapses },
+      severed: this.#demands.severed,
       isHealing: () => this.#isHealing,
       processes: () => this.#processes.living().map(({ process }) => process),
       strike: what => this.#strike(what),
@@ -267,9 +280,11 @@ class Run {
   }
 
   /** What it says now. */
-  #config(): string {
-    const { config, changed = config } = this.#drawn
-    return this.kernel.now >= (this.#demands.tightenedAt ?? Number.POSITIVE_INFINITY) ? changed : config
+  async #config(): Promise<Config> {
+    const { config, changed = config, apps } = this.#drawn
+    const isChanged = this.kernel.now >= (this.#demands.tightenedAt ?? Number.POSITIVE_INFINITY)
+    const said = await configFrom(isChanged ? changed : config)
+    return this.#demands.rotations ? this.#keys.inFiles(said, apps) : said
   }
 
   /** The world moves when someone looks at it. */

@@ -59,6 +59,8 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
       const asked = this.#perform(
         name,
         async park => {
+          // Of all its sessions this one alone does not come through, nor any in its place.
+          if (isOfOwnership(name) && kernel.now < (process.severedUntil ?? 0)) throw await this.#break()
           Object.assign(this, { pipeline: !isCopy(config) })
           const statement = isCopy(config)
             ? server.setTime().then(() => heardFrom(config, () => super.query(config)))
@@ -119,6 +121,11 @@ export function sessionsThrough({ kernel, process, server }: SessionOptions): Dr
     }
   }
   return { Client: Session as unknown as typeof pg.Client, ...patient }
+}
+
+/** Whether whoever owns shards says by it that it is there. */
+function isOfOwnership(name: string): boolean {
+  return name.includes('ingest.attend(')
 }
 
 /** A statement that speaks with the server itself, and calls back. */

@@ -85,12 +85,12 @@ export const reuse: Tour = {
 
 /**
  * The same about a midnight of the school that is none of UTC. What the feed loses lies behind it, and is given up long after it
- * was first seen, as the logs tell nothing when the feed is back.
+ * was first seen, as the logs tell nothing when the feed is back. An hour after that it is looked at what is said of losses.
  */
 export const midnights: Tour = {
   ...reuse,
   demands: {
-    ...{ ...reuse.demands, start: Date.UTC(2026, 0, 5, 15, 57), zone: 'Asia/Shanghai', calm: 36 * minute },
+    ...{ ...reuse.demands, start: Date.UTC(2026, 0, 5, 15, 57), zone: 'Asia/Shanghai', calm: 100 * minute },
     spells: [
       ...reuse.demands.spells!,
       spellOf('empty', { from: 19.8 * minute, to: 20.5 * minute, app: 'alpha', operation: 'roomEvents' }),
@@ -250,6 +250,44 @@ export const quiet: Tour = {
       ...{ lessonMinutes: 85, breakMinutes: 30, historyMinutes: 1 },
     },
     quirks: { hushedRoom: 1 },
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
+/**
+ * What an operator says otherwise than most: secrets in files, which are changed twice; calls that are searched for at moments
+ * by the clocks there; and nothing of servers, which pages of sessions leave out after they were cut.
+ */
+export const chosen: Tour = {
+  length: 24 * minute,
+  demands: {
+    ...{ ...calm, plan: 'premium', apps: ['alpha', 'beta'], zone: 'Asia/Shanghai', withoutServers: true },
+    callsAt: { hours: [16, 17, 18], minutes: [4, 12, 20, 28, 36, 44, 52] },
+    rotations: [7 * minute, 17 * minute],
+    profile: { ...small, classes: 2, students: 6 },
+    quirks: {},
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', tightHours: 0, countersPer: 'credential' },
+      ...{ serverFilter: 'after-paging', totalSize: 'page', mostPerPage: 3, metricsEnd: 'inclusive' },
+    },
+  },
+}
+
+/**
+ * Processes that can say to nobody that they are there, one after the other, and reach the database otherwise: another one takes
+ * their apps over, and they learn it by what they store alone.
+ */
+export const severed: Tour = {
+  length: 10 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha', 'beta'], processes: 2, ...troubledBy('cut') },
+    aim: { rates: { database: { cut: 1 / 5_000 }, provider: { cut: 0 } } },
+    severed: [
+      [2 * minute, 'slot0', 2 * minute],
+      [5 * minute, 'slot1', 2 * minute],
+    ],
+    profile: { ...small, eventsPerMinute: 8 },
+    quirks: {},
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
   },
 }

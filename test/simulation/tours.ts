@@ -2,6 +2,7 @@ import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
 import {
+  chosen,
   commits,
   discreet,
   late,
@@ -12,6 +13,7 @@ import {
   quiet,
   relays,
   reuse,
+  severed,
   spending,
   wishes,
 } from './tours-aimed.ts'
@@ -312,12 +314,14 @@ export const tours: Readonly<Record<string, Tour>> = {
     commits,
     pauses,
     relays,
+    severed,
     marks,
     lessons,
     spending,
     wishes,
     discreet,
     quiet,
+    chosen,
     crowd,
   }),
 }

@@ -18,6 +18,7 @@ export interface TroubleOptions {
   readonly database?: readonly DatabaseMoment[] | undefined
   readonly standstills?: readonly Standstill[] | undefined
   readonly lapses?: readonly number[] | undefined
+  readonly severed?: readonly Standstill[] | undefined
   /** Each class of fault is sure to strike. */
   readonly isThorough: boolean
   /** Between these moments what was stored was lost with the history of the database; it is told of more. */
@@ -78,6 +79,12 @@ export function scheduleTrouble(options: TroubleOptions): void {
     kernel.after(at, undefined, () => {
       const one = options.processes().find(({ name }) => name.startsWith(`${slot}.`))
       if (one) kernel.freeze(one, ms)
+    })
+  }
+  for (const [at, slot, ms] of options.severed ?? []) {
+    kernel.after(at, undefined, () => {
+      const one = options.processes().find(({ name }) => name.startsWith(`${slot}.`))
+      if (one) one.severedUntil = kernel.now + ms
     })
   }
   for (const at of options.lapses ?? []) kernel.after(at, undefined, options.lapse)

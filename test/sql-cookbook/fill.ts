@@ -1,5 +1,5 @@
 import { seededRandom } from '../../sandbox/src/seeded.ts'
-import { boot } from '../simulation/boot.ts'
+import { boot, configFrom } from '../simulation/boot.ts'
 import type { Faults } from '../simulation/faults.ts'
 import { Kernel, type Process } from '../simulation/kernel.ts'
 import { SimulatedServer } from '../simulation/server.ts'
@@ -64,7 +64,7 @@ async function drain(kernel: Kernel, server: SimulatedServer): Promise<void> {
     const process: Process = { name, isAlive: true, frozenUntil: 0 }
     daemon = await boot({
       ...{ process, kernel, server, sandbox: () => sandbox, random: seededRandom(name), shards },
-      config: JSON.stringify(settings),
+      config: () => configFrom(JSON.stringify(settings)),
       accuse: sentence => void breaches.push(sentence),
     })
     await kernel.runUntil(moment - start)

@@ -10,11 +10,12 @@ import { examineOwed } from './owed.ts'
 import { examineRealtime } from './realtime.ts'
 import { examineSamples } from './samples.ts'
 import { examineSelection } from './selection.ts'
+import { withoutServers } from './servers.ts'
 import { examineSessions } from './sessions.ts'
 import { examineSummaries } from './summaries.ts'
 
 const subjects = [
-  ...[examineLimits, examineDebits, examineCalls, examineSessions, examineSamples],
+  ...[examineLimits, examineDebits, examineSessions, examineSamples],
   ...[
     examineSelection,
     examineSummaries,
@@ -29,7 +30,8 @@ const subjects = [
 
 /** All that is judged of call analytics, of limits and of debits. */
 export async function examineAnalytics(examination: Examination): Promise<readonly Finding[]> {
-  const findings: Finding[] = []
-  for (const examine of subjects) findings.push(...(await examine(examination)))
+  const findings: Finding[] = await examineCalls(examination).then(found => [...found])
+  const ofWanted = examination.withoutServers ? withoutServers(examination) : examination
+  for (const examine of subjects) findings.push(...(await examine(ofWanted)))
   return findings
 }

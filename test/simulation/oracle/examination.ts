@@ -103,6 +103,10 @@ export interface Examination {
   readonly spares?: boolean
   /** Neither names nor chats are kept. */
   readonly isDiscreet?: boolean
+  /** Servers among the users of calls are not asked for. */
+  readonly withoutServers?: boolean
+  /** Moments at which calls are searched for, of a run in which that is not done every minute, ms since the epoch. */
+  readonly callsAt?: readonly number[]
   /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
   readonly feedEvery?: number
   /** How often players are listed, ms; every minute where nobody said so. */

@@ -9,6 +9,8 @@ const soon = 15_000
 /** So many pages in the minute before may have been all that the provider allows, or that the daemon dares to ask. */
 const manyPages = 8
 const minute = 60_000
+/** Who was turned away stays away for a minute, which chance makes longer by half, ms. */
+const turnedAway = 1.5 * minute
 
 /** Every notification that was accepted is kept once and as it was told, and none that was not sent. */
 export function examineNotices(
@@ -52,11 +54,15 @@ export function examineHeed({
   const { arrivals } = sandbox
   const lists = arrivals.list(0, arrivals.count).filter(({ operation }) => operation === listing)
   return apps.flatMap(({ id }) => {
-    const times = lists.filter(({ app }) => app === id).map(({ time }) => time)
+    const own = lists.filter(({ app }) => app === id)
+    const times = own.map(({ time }) => time)
+    const refused = own.filter(({ status }) => status !== 200).map(({ time }) => time)
     const isWithin = (from: number, to: number) => (time: number) => from < time && time <= to
     const unheard = sandbox.notices(id).find(({ outcome, sentAt: [at = end] }) => {
       const isBusy = times.filter(isWithin(at - minute, at)).length >= manyPages
-      return outcome === 'delivered' && at + soon < end && !isBusy && !times.some(isWithin(at, at + soon))
+      const isAway = refused.some(isWithin(at - turnedAway, at + soon))
+      const isHeard = times.some(isWithin(at, at + soon))
+      return outcome === 'delivered' && at + soon < end && !isBusy && !isAway && !isHeard
     })
     if (!unheard) return []
     const text = `notification ${unheard.noticeId} of ${id}, sent at ${unheard.sentAt[0]}: no list of players was asked for after it`
