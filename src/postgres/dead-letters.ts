@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { DeadLetter } from '../engine/ports.ts'
 import { sessionSeries } from '../tables/analytics.ts'
 import { roomEvent, widgetEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
@@ -11,13 +12,9 @@ import { bind, statement } from './statement.ts'
 import { LONGEST_LETTER } from './store.ts'
 
 /** Bytes that could not be used when they came. */
-export interface StoredDeadLetter {
+export interface StoredDeadLetter extends Pick<DeadLetter, 'app' | 'stream' | 'series' | 'detail'> {
   readonly id: string
-  readonly app: string
-  readonly stream: string
-  readonly series: string
   readonly reason: string
-  readonly detail: string
   readonly body: Buffer
   /** ms since the epoch. */
   readonly receivedAt: number

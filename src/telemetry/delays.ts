@@ -1,4 +1,4 @@
-import type { StoreStatus } from '../engine/ports.ts'
+import type { StoreStatus, StreamLabels } from '../engine/ports.ts'
 import type { ProcessStatus, ProviderStatus } from './process-status.ts'
 import { allowedLag, allowedSilence, expiry } from './thresholds.ts'
 import { countOf, duration, familyTexts, faultTexts, moment, refusalTexts } from './wording.ts'
@@ -202,15 +202,11 @@ export function waiting({ at, process }: Facts) {
 
 export function acceptedBy(process: ProcessStatus | undefined) {
   const accepted = new Set(process?.acceptedLosses.map(({ app, stream }) => JSON.stringify([app, stream])))
-  return ({ app, stream }: { readonly app: string; readonly stream: string }) =>
-    accepted.has(JSON.stringify([app, stream]))
+  return ({ app, stream }: StreamLabels) => accepted.has(JSON.stringify([app, stream]))
 }
 
 /** A stream, with its app where there are several. */
-export function named(
-  facts: Known,
-  { app, stream }: { readonly app: string; readonly stream: string },
-): string {
+export function named(facts: Known, { app, stream }: StreamLabels): string {
   return `${stream}${ofApp(facts, app)}`
 }
 

@@ -1,3 +1,4 @@
+import type { StreamLabels } from '../engine/ports.ts'
 import type { FailureKind } from '../provider/errors.ts'
 import type { Family } from '../provider/operation.ts'
 
@@ -10,7 +11,7 @@ export interface ProcessStatus {
   /** Apps that it owns. */
   readonly apps: readonly string[]
   /** Losses that the configuration accepts. */
-  readonly acceptedLosses: readonly { readonly app: string; readonly stream: string }[]
+  readonly acceptedLosses: readonly StreamLabels[]
   readonly providers: readonly ProviderStatus[]
   readonly reading: readonly StreamReading[]
   readonly budgets: readonly BudgetStatus[]
@@ -41,9 +42,7 @@ export interface RefusalStatus {
 }
 
 /** How the reading of a stream of an app goes. */
-export interface StreamReading {
-  readonly app: string
-  readonly stream: string
+export interface StreamReading extends StreamLabels {
   /** How late the latest sync is that is due. */
   readonly lateSeconds: number
   readonly readAt: string | null

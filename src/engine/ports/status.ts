@@ -1,3 +1,5 @@
+import type { StreamLabels } from './telemetry.ts'
+
 /** What an operator asks first; the same for the page, the JSON and the command. All times UTC, ISO 8601. */
 export interface StoreStatus {
   readonly now: string
@@ -14,9 +16,7 @@ export interface StoreStatus {
   readonly owners: readonly { readonly owner: string; readonly shards: number; readonly expiresAt: string }[]
 }
 
-export interface StreamStatus {
-  readonly app: string
-  readonly stream: string
+export interface StreamStatus extends StreamLabels {
   /** Series that are still followed; of a stream that reads details, items that are pending. */
   readonly open: number
   readonly closed: number
@@ -28,9 +28,7 @@ export interface StreamStatus {
 }
 
 /** The backlog of streams whose progress is time, and of those that read details of calls. */
-export interface BacklogStatus {
-  readonly app: string
-  readonly stream: string
+export interface BacklogStatus extends StreamLabels {
   /** Series of which something is not final. */
   readonly series: number
   /** Not final up to now, what is still too young to be asked for included; over all series. */
@@ -48,9 +46,7 @@ export interface BacklogStatus {
   readonly lostItems: number
 }
 
-export interface GapStatus {
-  readonly app: string
-  readonly stream: string
+export interface GapStatus extends StreamLabels {
   readonly state: string
   readonly reason: string
   readonly gaps: number
@@ -60,9 +56,7 @@ export interface GapStatus {
   readonly lostToday: number
 }
 
-interface DeadLetterStatus {
-  readonly app: string
-  readonly stream: string
+interface DeadLetterStatus extends StreamLabels {
   readonly reason: string
   readonly letters: number
   readonly lastSeen: string
@@ -72,9 +66,7 @@ interface DeadLetterStatus {
 export type Span = readonly [from: number, to: number]
 
 /** What of the last eight days is stored of a stream of an app. */
-export interface Timeline {
-  readonly app: string
-  readonly stream: string
+export interface Timeline extends StreamLabels {
   /** Whether progress is ranges of time; of others only what is missing is known by time. */
   readonly isByTime: boolean
   /** Unix seconds before which nothing was asked for; null where that is not known. */

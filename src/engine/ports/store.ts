@@ -6,6 +6,7 @@ import type { RowSet } from '../../tables/index.ts'
 import type { Json } from '../../tables/json.ts'
 import type { Fence, Grant } from './ledger.ts'
 import type { GapStatus } from './status.ts'
+import type { StreamLabels } from './telemetry.ts'
 
 export type CommitResult =
   | {
@@ -196,9 +197,7 @@ export interface AppFacts {
   readonly off: readonly StreamName[]
 }
 
-export interface DeadLetter {
-  readonly app: string
-  readonly stream: StreamName
+export interface DeadLetter extends StreamLabels {
   readonly series: string
   readonly reason: FailureKind
   /** One sentence on what was wrong; no values. */

@@ -4,6 +4,7 @@ import type { QualityValue } from '../../streams/page.ts'
 import type { StreamName } from '../../streams/stream.ts'
 import type { Timing } from './wire.ts'
 
+/** Which stream, of which app. */
 export interface StreamLabels {
   readonly app: string
   readonly stream: StreamName

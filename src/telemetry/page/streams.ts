@@ -1,5 +1,5 @@
 import { html } from 'ghtml'
-import type { Span } from '../../engine/ports.ts'
+import type { Span, StreamLabels } from '../../engine/ports.ts'
 import { secondsFrom } from '../delays.ts'
 import type { StreamReading } from '../process-status.ts'
 import { allowedLag } from '../thresholds.ts'
@@ -51,7 +51,7 @@ function fitting({ timelines }: PageFacts, now: number): keyof typeof spans {
 
 function streamFacts(facts: PageFacts, stream: StreamTitle, range: Span): readonly StreamFacts[] {
   const { status, app } = facts
-  const isShown = (each: { readonly app: string; readonly stream: string }) =>
+  const isShown = (each: StreamLabels) =>
     each.stream === stream.name && (app === undefined || each.app === app)
   const reading = (status.process?.reading ?? []).filter(isShown)
   const stored = (status.streams ?? []).filter(isShown)
