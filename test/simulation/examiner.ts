@@ -203,6 +203,7 @@ export class Examiner {
       ...{ start, healed: start + length, end: start + kernel.now },
       ...(hands && { hands: hands.done, byHand: hands.arrived, marks: hands.marks, lessons: hands.lessons }),
       ...(hands && { wanted: hands.wanted }),
+      ...(hands && { closedLetters: hands.closedLetters() }),
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,

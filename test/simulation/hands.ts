@@ -64,6 +64,8 @@ export interface Hands {
   readonly replay: (mode: 'compare' | 'write') => Promise<number>
   /** Has what could not be read tried again. */
   readonly tryLetters: () => Promise<void>
+  /** How many letters that closed. */
+  readonly closedLetters: () => number
   /** Uses the next one of the operations that change a classroom, in one that goes on; one at a time. */
   readonly teach: (app: string) => Promise<void>
   readonly lessons: readonly Lesson[]
@@ -133,6 +135,7 @@ export async function createHands({
   const wanted: Wanted[] = []
   const lessons: Lesson[] = []
   let isTeaching = false
+  let closed = 0
   const settle = async (act: () => Promise<Pick<Hand, 'id'> | undefined>, told: Omit<Hand, 'id' | 'end'>) => {
     try {
       const { id } = (await act()) ?? {}
@@ -200,13 +203,15 @@ export async function createHands({
     },
     readAgain: (app, room) => markRoom(pool, { app, room, streams: ofRooms }),
     replay: mode => replayed(mode),
+    closedLetters: () => closed,
     tryLetters: async () => {
       const rebuildAll = async () => {
         const unread = new Set<string>()
         await replayed('write', reject => unread.add(nameOfPart(reject)))
         return unread
       }
-      await new DeadLetterReplay(pool, config).run(apps, undefined, rebuildAll)
+      const { stored, read } = await new DeadLetterReplay(pool, config).run(apps, undefined, rebuildAll)
+      closed += stored + read
     },
     forget: async person => void (await forgetting.forget(person)),
     ask: async app => {

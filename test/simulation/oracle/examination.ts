@@ -83,6 +83,8 @@ export interface Examination {
   readonly selection?: Selection
   /** What people did in classrooms. */
   readonly lessons?: readonly Lesson[]
+  /** Letters that somebody had tried again, and that closed. */
+  readonly closedLetters?: number
   /** Numbers of their requests among all that arrived: nobody stores what these are answered. */
   readonly byHand?: readonly number[]
   /** Others make and delete players too, with the same credentials. */

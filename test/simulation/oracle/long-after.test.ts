@@ -17,7 +17,7 @@ it('what was lost stays lost, and what was whole stays whole', () => {
 
 const before = new Map([
   ['classroom.chat_message', ['a', 'b']],
-  ['ingest.dead_letter', ['unread']],
+  ['ingest.dead_letter', ['{"id": 1, "reason": "wrong_type"}', '{"id": 2, "reason": "not_found"}']],
   ['classroom.room', ['r']],
 ])
 const replayed = (table: string, rows: readonly string[], differences = 0) =>
@@ -26,6 +26,7 @@ const replayed = (table: string, rows: readonly string[], differences = 0) =>
 it('a replay mends all that is made of raw rows, and nothing else', () => {
   expect(replayed('classroom.room', ['looked at since'])).toEqual([])
   expect(replayed('classroom.chat_message', ['a', 'c'])).toEqual(['lost', 'duplicate'])
-  expect(replayed('ingest.dead_letter', [])).toEqual(['lost'])
+  expect(replayed('ingest.dead_letter', ['{"id": 2}'])).toEqual(['lost'])
+  expect(replayed('ingest.dead_letter', ['{"id": 1, "occurrences": 2}', '{"id": 3}'])).toEqual([])
   expect(replayed('classroom.chat_message', ['a', 'b'], 4)).toEqual(['different'])
 })

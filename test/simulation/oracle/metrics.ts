@@ -280,15 +280,16 @@ interface Letters {
 /** From a scrape to the look at the tables, and more, ms. */
 const sinceScrape = 30_000
 
-/** By stream; undefined where a process ended, which had counted some, or something went amiss. */
+/** By stream; undefined where a process ended, which had counted some, something went amiss, or some were closed. */
 async function readLetters({
   rows,
   isCalm,
   faults,
   end,
   askers = [],
+  closedLetters = 0,
 }: Examination): Promise<ReadonlyMap<string, Letters> | undefined> {
-  if (!isCalm || faults.length > 0 || askers.length !== 1) return undefined
+  if (!isCalm || faults.length > 0 || askers.length !== 1 || closedLetters > 0) return undefined
   const counts = await rows<Letters & { key: string }>(
     `select stream as key, sum(letters)::float8 as most, coalesce(sum(letters) filter (where not is_new), 0)::float8 as least from (
        select stream, 1 as letters, false as is_new from ingest.dead_letter
