@@ -129,6 +129,8 @@ export interface Demands {
   readonly callsAt?: DayMoments
   /** Servers among the users of calls are not asked for. */
   readonly withoutServers?: boolean
+  /** When nobody is there for some minutes, where all is well before that, ms. */
+  readonly restsAt?: number
   /** When a process comes to its shards no more, though it reaches the database, and for how long, ms. */
   readonly severed?: readonly Standstill[]
 }

@@ -33,6 +33,10 @@ const hour = 60 * minute
 const keptAfter = 12 * hour
 /** No answer changes what was so long ago: what is left is what days and rooms are judged by. */
 const longAfter = 410 * 24 * hour
+/** Shorter than anything is available: nothing is lost by it alone. */
+const longestRest = 10 * minute
+/** Whoever comes back has given up by then what has left the reach, and has read what had not. */
+const untilTakenUp = 5 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
@@ -145,17 +149,40 @@ export class Examiner {
 
   /** All end, come back at a moment, and the housekeeping comes by. */
   async #sleepUntil(waking: number): Promise<void> {
-    const { kernel, server, processes, drawn } = this.#world
+    const { kernel, server } = this.#world
     if (waking > kernel.now + hour) {
-      const ended = processes.sleep()
-      await kernel.runUntil(kernel.now + 2 * minute)
-      await ended
+      await this.#sleep()
       await kernel.runUntil(waking)
-      processes.wake()
-      for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
+      await this.#wake()
     }
     await kernel.runUntil(waking + longestRound)
     await server.setTime()
+  }
+
+  /** Everybody sleeps for a while from that moment on, ms: what leaves the reach meanwhile is given up at one time. */
+  async rest(from: number): Promise<Findings> {
+    const { kernel, server } = this.#world
+    await kernel.runUntil(from)
+    await this.#sleep()
+    await kernel.runUntil(kernel.now + longestRest)
+    await this.#wake()
+    await kernel.runUntil(kernel.now + untilTakenUp)
+    await server.setTime()
+    return this.#find(() => examineAnalytics(this.examination()))
+  }
+
+  async #sleep(): Promise<void> {
+    const { kernel, processes } = this.#world
+    const ended = processes.sleep()
+    await kernel.runUntil(kernel.now + 2 * minute)
+    await ended
+  }
+
+  async #wake(): Promise<void> {
+    const { processes, drawn } = this.#world
+    if (processes.living().length > 0) return
+    processes.wake()
+    for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
   }
 
   /** An operator has fetched once more what was given up, and what there is; and then takes people out of all of it. */

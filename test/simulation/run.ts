@@ -276,7 +276,9 @@ class Run {
     }
     const aged = this.#ages && findings.length === 0 ? await this.#examiner.age() : []
     const granted = this.#demands.wishes && findings.length === 0 ? await this.#examiner.grant() : []
-    return [...findings, ...aged, ...granted, ...(await this.#examiner.examineMetrics())]
+    const { restsAt } = this.#demands
+    const rested = restsAt !== undefined && findings.length === 0 ? await this.#examiner.rest(restsAt) : []
+    return [...findings, ...aged, ...granted, ...rested, ...(await this.#examiner.examineMetrics())]
   }
 
   /** What it says now. */

@@ -12,6 +12,8 @@ export const late: Tour = {
   length: 46 * minute,
   demands: {
     ...{ plan: 'own', apps: ['alpha'], processes: 1, callLateness: 120, ...troubledBy('spells') },
+    // What is owed to the end of it is given up while nobody is there.
+    restsAt: 130 * minute,
     profile: { classes: 3, students: 3, eventsPerMinute: 2, lessonMinutes: 5, breakMinutes: 1 },
     quirks: { namelessCall: 0.2 },
     switches: {

@@ -4,9 +4,9 @@ import type { Examination } from './examination.ts'
 /** Of the requests of a day of each group how much is used, as shares of what the credential that is worst off may ask. */
 export type Spent = ReadonlyMap<string, { readonly least: number; readonly most: number }>
 
-/** A budget is looked at before each request of it: what came since is not told yet, but for a few it is older than this, seconds. */
+/** A budget is looked at before each request of it: of what is older than this, seconds, a few that were under way may not be told yet. */
 const looked = 600
-const sinceTheLook = 12
+const sinceTheLook = 4
 
 interface Row {
   readonly group: string

@@ -57,7 +57,7 @@ function judgeCalls(ledger: Ledger, gaps: readonly Gap[]): void {
     if (reason === 'expired' && within.length > 0 && !isInterrupted) wrong('was answered', gap)
     if (reason === 'unconfirmed' && within.length === 0 && !isInterrupted && !served.some(meets(gap)))
       wrong('was never answered', gap)
-    if (reason === 'unconfirmed' && late && !isInterrupted && !hasOpenCalls(ledger, gap))
+    if (reason === 'unconfirmed' && late && !isInterrupted && !isAllOfOpenCalls(ledger, gap))
       wrong('was answered when it could no longer change', gap)
     if (isAvoidable(ledger, 'callSearch', gap)) wrong('could be had', gap)
   }
@@ -84,11 +84,13 @@ function meets({ from, to }: Gap) {
   return (asked: Asked) => asked.from < to && asked.to > from
 }
 
-/** Whether a call that begins there went on for so long that its begin had to stay owed. */
-function hasOpenCalls({ examination, app }: Ledger, { from, to }: Gap): boolean {
-  return [...examination.sandbox.analytics(app).calls()].some(({ item }) => {
-    return item.created_ts >= from && item.created_ts < to && (!item.finished || item.destroyed_ts > to)
+/** Whether in each of its seconds a call begins that went on for so long that its begin had to stay owed. */
+function isAllOfOpenCalls({ examination, app }: Ledger, { from, to }: Gap): boolean {
+  const open = [...examination.sandbox.analytics(app).calls()].flatMap(({ item }) => {
+    const isWithin = item.created_ts >= from && item.created_ts < to
+    return isWithin && (!item.finished || item.destroyed_ts > to) ? [item.created_ts] : []
   })
+  return new Set(open).size === to - from
 }
 
 function judgeDetails(ledger: Ledger, gaps: readonly Gap[]): void {

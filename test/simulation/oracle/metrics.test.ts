@@ -139,7 +139,7 @@ describe('what a daemon exports', () => {
       'a budget that nobody tells',
       / *penstock_budget_used_ratio.*/g,
       '',
-      /budget_used_ratio.* is 0, and 0.37/,
+      /budget_used_ratio.* is 0, and 0.38/,
     ],
     [
       'details that nobody owes',
