@@ -136,13 +136,16 @@ export async function createHands({
   const lessons: Lesson[] = []
   let isTeaching = false
   let closed = 0
-  const settle = async (act: () => Promise<Pick<Hand, 'id'> | undefined>, told: Omit<Hand, 'id' | 'end'>) => {
+  const settle = async (
+    act: () => Promise<Pick<Hand, 'id'> | undefined>,
+    told: Omit<Hand, 'id' | 'end' | 'at'>,
+  ) => {
     try {
       const { id } = (await act()) ?? {}
-      done.push({ ...told, ...(id && { id }), end: 'done' })
+      done.push({ ...told, ...(id && { id }), end: 'done', at: clock.now() })
       return id
     } catch (error) {
-      done.push({ ...told, end: endOf(error) })
+      done.push({ ...told, end: endOf(error), at: clock.now() })
       return undefined
     }
   }

@@ -37,6 +37,8 @@ export interface Driver {
 const shortestGap = 700
 /** Each time that so many have been made by hand, several are made at once. */
 const [atOnceEach, atOnce] = [4, 4]
+/** Among so many are those whose names they take. */
+const lately = 20
 const sweepEvery = 10 * minute
 const regions = ['cn', 'ap', 'na', 'eu'] as const
 
@@ -128,7 +130,10 @@ export function createDriver({
       channelName: channels.length > 0 && chance(0.5) ? pick(...channels) : `class-${between(1, 40)}`,
       ...user,
       ...(chance(0.6) && {
-        name: chance(hands?.() ? 0.4 : 0.1) ? `player-${between(1, count)}` : `player-${count}`,
+        // Whoever lately had a name is there most likely.
+        name: hands?.()
+          ? `player-${chance(0.4) ? between(Math.max(1, count - lately), count) : count}`
+          : `player-${chance(0.1) ? between(1, count) : count}`,
       }),
       ...(chance(0.3) && { token: `canary-token-${count}` }),
       ...(chance(0.1) && {

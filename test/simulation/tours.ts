@@ -242,7 +242,7 @@ const hands: Tour = {
     without: ['kill', 'stall', 'restart of the database', 'failover', 'hand-over', 'clock jump'],
     isThorough: true,
     spells: (['createPlayer', 'deletePlayer'] as const).map(operation => ({
-      ...{ from: minute, to: 19 * minute },
+      ...{ from: 0, to: 19 * minute },
       rules: [
         { kind: 'status-after-acting', operation, rate: 0.15 },
         { kind: 'lost-response', operation, rate: 0.15 },
@@ -252,7 +252,7 @@ const hands: Tour = {
     profile: { classes: 1, students: 2, eventsPerMinute: 2 },
     switches: {
       ...{ ...plain, roomReuse: 'off', playerList: 'full', listBlindSeconds: 10, playersPerPage: 5 },
-      ...{ playerQuota: 20, playerQuotaStatus: '429' },
+      ...{ playerQuota: 30, playerQuotaStatus: '429' },
     },
   },
 }

@@ -12,8 +12,8 @@ interface Made {
 
 const one: Made = { id: 'p1', streamUrl: 'rtmp://a/1', region: 'eu', createdAt: 1 }
 const gone: Made = { id: 'p2', streamUrl: 'rtmp://a/2', region: 'ap', createdAt: 2, destroyedAt: 5 }
-const asked: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/1', id: 'p1', end: 'done' }
-const ended: Hand = { act: 'destroy', app: 'a', destroys: 'p2', end: 'done' }
+const asked: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/1', id: 'p1', end: 'done', at: 3 }
+const ended: Hand = { act: 'destroy', app: 'a', destroys: 'p2', end: 'done', at: 5 }
 
 async function judge(
   hands: readonly Hand[],
@@ -29,7 +29,7 @@ async function judge(
 
 describe('players that are made by hand', () => {
   it('are well where each was made once, and told of truly', async () => {
-    const unsettled: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/2', end: 'unsettled' }
+    const unsettled: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/2', end: 'unsettled', at: 3 }
     expect(await judge([asked, ended, unsettled])).toEqual([])
   })
 
@@ -72,6 +72,9 @@ describe('players that are made by hand', () => {
     expect(await judge([{ ...ended, destroys: 'p1' }])).toEqual([
       expect.stringMatching(/^different: .*p1 of a is said to be destroyed/),
     ])
+    expect(await judge([{ ...ended, at: 4 }])).toEqual([
+      expect.stringMatching(/^different: .*p2 of a is said to be destroyed/),
+    ])
   })
 
   it('are found where they are', async () => {
@@ -80,7 +83,9 @@ describe('players that are made by hand', () => {
       expect.stringMatching(/^different: .*p1 of a is said to be nowhere/),
     ])
     expect(await judge([{ ...missed, region: 'ap' }])).toEqual([])
-    expect(await judge([{ ...missed, destroys: 'p2', region: 'ap' }])).toEqual([])
+    const last: Hand = { ...missed, destroys: 'p2', region: 'ap' }
+    expect(await judge([last])).toEqual([])
+    expect(await judge([{ ...last, at: 4 }])).toHaveLength(1)
   })
 
   it('are known to be where they were made', async () => {

@@ -14,6 +14,8 @@ export interface Hand {
   readonly id?: string
   /** The kind of the error, or `done`. */
   readonly end: string
+  /** When it was said, ms since the epoch. */
+  readonly at: number
 }
 
 /**
@@ -24,13 +26,14 @@ export async function examineHands(examination: Examination): Promise<readonly F
   const { sandbox, hands = [], rows, isEnd } = examination
   if (!isEnd) return []
   const found = new Findings()
-  for (const { act, app, streamUrl, destroys, region, id, end } of hands) {
+  for (const { act, app, streamUrl, destroys, region, id, end, at } of hands) {
     const players = sandbox.players(app)
     if (act === 'destroy') {
       const player = players.find(one => one.id === destroys)
-      if (end === 'done' && player?.destroyedAt === undefined)
+      const lives = (player?.destroyedAt ?? Number.POSITIVE_INFINITY) > at
+      if (end === 'done' && lives)
         found.add('different', 'players by hand', `${destroys} of ${app} is said to be destroyed, and lives`)
-      if (end === 'not_found' && player?.destroyedAt === undefined && player?.region === region)
+      if (end === 'not_found' && lives && player?.region === region)
         found.add('different', 'players by hand', `${destroys} of ${app} is said to be nowhere, and lives`)
       continue
     }
