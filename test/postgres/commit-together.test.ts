@@ -67,6 +67,28 @@ describe('pages that go together', () => {
     expect(new Set(await Promise.all(names.map(written))).size).toBe(1)
   })
 
+  it('are stored each under its own room, though another one had that name before', async () => {
+    const [one, other] = (await rooms(2)) as [string, string]
+    await db.store.commit(page(one))
+    await db.store.commit(page(other))
+    const second = { kind: 'incarnation', incarnation: 2 } as const
+    const opening = eventRows([event(other, 1, { own: 90 })], [roomRow(other, { first: 90, last: 90 })])
+    await db.store.commit(logPage(other, 1, { room: { ...second, opens: true }, rows: opening }))
+    // A log of which something was lost goes by itself.
+    await db.rows('delete from ingest.gap where series = $1', [other])
+    const further = (room: string, version: number, more: object) =>
+      logPage(room, version, { ...more, rows: eventRows([event(room, 2, { own: 95 })]) })
+    const results = await together([
+      further(one, 1, {}),
+      further(other, 2, { room: { ...second, opens: false } }),
+    ])
+    for (const result of results) expect(result).toMatchObject({ outcome: 'committed' })
+    expect(await written(one)).toBe(await written(other))
+    const roomOfSecond = (room: string) =>
+      db.value('select incarnation from classroom.room_event where room_uuid = $1 and sequence = 2', [room])
+    expect([await roomOfSecond(one), await roomOfSecond(other)]).toEqual([1, 2])
+  })
+
   it('count each the rows of their own tables', async () => {
     const [one, other] = (await rooms(2)) as [string, string]
     await db.store.commit(page(one))

@@ -44,12 +44,12 @@ export const together: readonly Plant[] = [
   },
   {
     name: 'group-mixes-incarnations',
-    says: 'pages that go together are stored under the first room of the name',
+    says: 'pages that go together are stored under the room that the first of them is of: its first, second, third of the name',
     group: 'classrooms',
     from: 'contract',
-    file: 'src/postgres/commit/group-pages.ts',
-    find: "return room.kind === 'incarnation' ? room.incarnation : 1",
-    put: "return room.kind === 'incarnation' ? Math.min(1, room.incarnation) : 1",
+    file: 'src/postgres/commit/group-transaction.ts',
+    find: 'before: [app, each.incarnation, ...Object.values(constant)]',
+    put: 'before: [app, plain[0]!.incarnation, ...Object.values(constant)]',
   },
   {
     name: 'debits-together-are-one',
