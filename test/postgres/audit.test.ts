@@ -213,13 +213,14 @@ describe('the limits that are audited', () => {
     })
     const apps = [
       {
+        regions: [],
         limits: {
           [group]: limit('key', [perSecond(3), perDay(2_000)]),
           classroom: limit('a', [perSecond(9)], 'process'),
         },
       },
-      { limits: { [group]: limit('key', [perSecond(1), perDay(10_000)]) } },
-      { limits: { [group]: limit('own', [perSecond(10)]) } },
+      { regions: [], limits: { [group]: limit('key', [perSecond(1), perDay(10_000)]) } },
+      { regions: [], limits: { [group]: limit('own', [perSecond(10)]) } },
     ]
     const expected: readonly AuditedLimit[] = [
       { scope: 'key', group, rates: [perSecond(1), perDay(2_000)] },
