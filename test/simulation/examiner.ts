@@ -228,9 +228,10 @@ export class Examiner {
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
-      ...(hands && { hands: hands.done, byHand: hands.arrived, marks: hands.marks, lessons: hands.lessons }),
-      ...(hands && { wanted: hands.wanted }),
-      ...(hands && { closedLetters: hands.closedLetters() }),
+      ...(hands && {
+        ...{ hands: hands.done, byHand: hands.arrived, marks: hands.marks, lessons: hands.lessons },
+        ...{ wanted: hands.wanted, closedLetters: hands.closedLetters() },
+      }),
       apps: apps.map(({ id, contract }) => ({
         id,
         plan: contract,

@@ -30,7 +30,7 @@ const subjects = [
 
 /** All that is judged of call analytics, of limits and of debits. */
 export async function examineAnalytics(examination: Examination): Promise<readonly Finding[]> {
-  const findings: Finding[] = await examineCalls(examination).then(found => [...found])
+  const findings: Finding[] = [...(await examineCalls(examination))]
   const ofWanted = examination.withoutServers ? withoutServers(examination) : examination
   for (const examine of subjects) findings.push(...(await examine(ofWanted)))
   return findings

@@ -1,5 +1,5 @@
 import { Findings } from './asked.ts'
-import { readSpent, type Spent } from './budgets.ts'
+import { judgeSpent } from './budgets.ts'
 import type { Examination, Finding } from './examination.ts'
 
 /** What a running daemon exports in the end, and what the world saw of it. */
@@ -47,7 +47,10 @@ export async function examineMetrics(
   const stored = { losses: await readLosses(examination), players: await readPlayers(examination) }
   const letters = await readLetters(examination)
   judgeOwed(found, scrapes, await readOwed(examination))
-  judgeSpent(found, scrapes, await readSpent(examination), examination)
+  const ratios = scrapes
+    .flatMap(({ text }) => read(text))
+    .filter(({ name }) => name === `${prefix}budget_used_ratio`)
+  await judgeSpent(found, ratios, examination)
   for (const scrape of scrapes) {
     const samples = read(scrape.text)
     const judge: Judge = {
@@ -198,30 +201,6 @@ function judgeOwed(found: Findings, scrapes: readonly Scrape[], owed: ReadonlyMa
       found.add('metric', 'backlog_seconds', `${stream} owes nothing, and ${seconds} s of it wait`)
   }
 }
-
-/** Of a budget the credential that is worst off is told of: never more than that, and no less by a process that had all of them. */
-function judgeSpent(
-  found: Findings,
-  scrapes: readonly Scrape[],
-  spent: Spent | undefined,
-  { askers = [] }: Examination,
-): void {
-  const told = Map.groupBy(
-    scrapes.flatMap(({ text }) => read(text)).filter(({ name }) => name === `${prefix}budget_used_ratio`),
-    ({ labels }) => labels.group!,
-  )
-  for (const group of new Set([...told.keys(), ...(spent?.keys() ?? [])])) {
-    const { least, most } = spent?.get(group) ?? { least: 0, most: 1 }
-    const shares = (told.get(group) ?? []).map(({ value }) => value)
-    const lowest = askers.length === 1 ? least : 0
-    const wrong = shares.find(share => share < 0 || share > most + rounding)
-    const is = wrong ?? Math.max(0, ...shares)
-    if (wrong !== undefined || is < lowest - rounding)
-      found.add('metric', 'budget_used_ratio', `${group} is ${is}, and ${lowest} to ${most} were used`)
-  }
-}
-
-const rounding = 1e-9
 
 /** Each value must be the one that is stored of the moment that its age tells. */
 function judgeQuality({ of, wrong }: Judge, { now }: Scrape, stored: ReadonlyMap<string, number>): void {
