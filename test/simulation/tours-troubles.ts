@@ -42,14 +42,21 @@ export const answers: Tour = {
           ['400', 'callSearch', 8 * minute],
         ],
       }),
-      // Insights are asked for in the first minutes, and then not for hours.
+      // Insights are asked for in the first two minutes, and then not for most of an hour.
       ...spellsOn({
         ...{ app: 'alpha', from: 0, length: 30 * second, pause: 0 },
         stops: [
           ['empty', 'usageInsight'],
-          ['query time length limit error', 'usageInsight', minute],
-          ['qpd limit error', 'usageInsight', 2 * minute],
+          ['qpd limit error', 'usageInsight', minute],
         ],
+      }),
+      spellOf('query time length limit error', {
+        ...{ from: 30 * second, to: 90 * second },
+        ...{ app: 'beta', operation: 'usageInsight' },
+      }),
+      spellOf('429 with Retry-After 1e9', {
+        ...{ from: minute, to: 90 * second },
+        ...{ app: 'beta', operation: 'qualityInsight' },
       }),
       spellOf('no access', { from: minute, to: 5 * minute, app: 'alpha', operation: 'qualityInsight' }),
       // Half of the answers about the metrics of sessions have no end, so that they are asked for in ever smaller parts.
@@ -58,9 +65,8 @@ export const answers: Tour = {
         rules: [{ kind: 'endless', operation: 'callMetrics', app: 'alpha', rate: 0.5 }],
       },
       ...spellsOn({
-        ...{ app: 'beta', from: minute, length: 2 * minute, pause: minute },
+        ...{ app: 'beta', from: 4 * minute, length: 2 * minute, pause: minute },
         stops: [
-          ['429 with Retry-After 1e9', 'usageInsight'],
           ['wrong types', 'listPlayers'],
           ['looping nextId', 'listPlayers'],
           ['malformed', 'roomEvents'],

@@ -19,7 +19,7 @@ import { ourClocks } from './our-clocks.ts'
 import { examineOutcomes } from './outcomes.ts'
 import { examinePeople } from './people.ts'
 import { examineRetold, toldFirst } from './retold.ts'
-import { examineRoomLosses } from './room-losses.ts'
+import { examineRoomLosses, readings } from './room-losses.ts'
 import { readSchema } from './rows.ts'
 import { examineStays } from './stays.ts'
 import { examineUnkept } from './unkept.ts'
@@ -79,6 +79,12 @@ export async function examineClassroom(examination: Examination): Promise<readon
     !room.muted &&
     at <= end - lag &&
     (room.isServed || !(examination.isInterrupted || wasCutOff(examination, room)))
+  const reading = readings(examination)
+  /** Whose room it is, its log said when all files were there: until it does, nothing else is asked of a room that may be gone. */
+  const isKnown = ({ events, destroyedAt = end, ...room }: TrueRoom) => {
+    const filed = (events.at(-1)?.at ?? 0) + shareUntilFiled * memory
+    return reading(room, 'room-events').some(time => time > filed && time < destroyedAt)
+  }
   return [
     ...examineEvents(rooms, {
       ...{ stored, isExcused, isEnd, clocks, end },
@@ -101,9 +107,10 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...examineLists(rooms, {
       stored,
       answered: room => told(`${room.app} resources ${room.roomUuid}`),
-      isCurrent: (room, stream) =>
-        isRead(room, stream, (room.events.at(-1)?.at ?? 0) + (stream === 'recordings' ? filing : 0)) &&
-        (stream === 'recordings' || room.isServed),
+      isCurrent: (room, stream) => {
+        const at = (room.events.at(-1)?.at ?? 0) + (stream === 'recordings' ? filing : 0)
+        return isRead(room, stream, at) && (room.isServed || (stream === 'recordings' && isKnown(room)))
+      },
     }),
     ...examineRoomGaps(rooms, {
       ...{ stored, gaps, waiting },
@@ -147,7 +154,9 @@ const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
 const longestUnread = 6 * 60_000
 /** Of the time for which the provider knows a room that ended: for so much of it at least it is asked about. */
 const shareRemembered = 0.7
-/** Files of a recording come without an event, after this at most, ms. */
+/** Files of a recording come without an event, by then at the latest; */
+const shareUntilFiled = 0.75
+/** of most after this at most, ms. */
 const longestFiling = 10 * 60_000
 
 function covers(gap: StoredGap, room: TrueRoom, event: TrueEvent, isNobodys: boolean): boolean {

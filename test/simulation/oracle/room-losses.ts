@@ -117,9 +117,14 @@ function wellFormed(room: TrueRoom): TrueRoom {
   }
 }
 
-/** When the provider answered about a stream of a room, ms since the epoch. */
-function readings({ sandbox }: Examination): (room: TrueRoom, stream: RoomStream) => readonly number[] {
-  const times = new Map<string, number[]>()
+/** When the provider answered about a stream of a room where it is, ms since the epoch. */
+export function readings({
+  sandbox,
+}: Examination): (
+  room: Pick<TrueRoom, 'app' | 'roomUuid' | 'region'>,
+  stream: RoomStream,
+) => readonly number[] {
+  const times = new Map<string, { readonly region: string | undefined; readonly time: number }[]>()
   for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
     0,
     sandbox.arrivals.count,
@@ -127,9 +132,12 @@ function readings({ sandbox }: Examination): (room: TrueRoom, stream: RoomStream
     const name = /\/rooms\/([^/]+)\//.exec(target)?.[1]
     if (name === undefined || status !== 200 || (fault && fault !== 'latency')) continue
     const key = `${app} ${operation} ${decodeURIComponent(name)}`
-    const own = times.get(key)
-    if (own) own.push(time)
-    else times.set(key, [time])
+    const own = times.get(key) ?? []
+    times.set(key, own)
+    own.push({ region: target.split('/')[1], time })
   }
-  return ({ app, roomUuid }, stream) => times.get(`${app} ${operations[stream]} ${roomUuid}`) ?? []
+  return ({ app, roomUuid, region }, stream) =>
+    (times.get(`${app} ${operations[stream]} ${roomUuid}`) ?? [])
+      .filter(one => region === undefined || one.region === region)
+      .map(({ time }) => time)
 }
