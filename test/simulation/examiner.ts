@@ -20,6 +20,7 @@ import { examineNearness } from './oracle/nearness.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { readSchema } from './oracle/rows.ts'
+import { examineViews } from './oracle/views.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
 import { createWishes } from './wishes.ts'
@@ -41,6 +42,7 @@ const untilTakenUp = 5 * minute
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
+  examineViews,
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */

@@ -17,6 +17,7 @@ import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
+import { views } from './views.ts'
 import { visitors } from './visitors.ts'
 
 /** All planted bugs. */
@@ -32,6 +33,7 @@ export const plants: readonly Plant[] = [
   ...together,
   ...keeping,
   ...told,
+  ...views,
   ...strangers,
   ...newcomers,
   ...visitors,
