@@ -55,8 +55,8 @@ export const views: readonly Plant[] = [
     group: 'decoding',
     from: 'contract',
     file: 'migrations/0003-classroom.sql',
-    find: 'd.day - (extract(isodow from d.day)::int - 1) as week',
-    put: 'd.day - extract(dow from d.day)::int as week',
+    find: 'd.day - (extract(isodow from d.day)::int - 1) as week, a.today - d.day',
+    put: 'd.day - extract(dow from d.day)::int as week, a.today - d.day',
   },
   {
     name: 'school-today-by-utc',
