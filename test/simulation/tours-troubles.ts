@@ -83,6 +83,11 @@ export const answers: Tour = {
         app: 'beta',
         operation: 'realtimeQuality',
       }),
+      // Whoever has requests left for a day would ask at once again.
+      spellOf('qpd limit error', {
+        ...{ from: 14.5 * minute, to: 16 * minute },
+        ...{ app: 'beta', operation: 'realtimeUsage' },
+      }),
       // Of details many are asked for at a time.
       ...spellsOn({
         ...{ app: 'beta', from: 17 * minute, length: 2 * minute, pause: minute },
