@@ -85,8 +85,8 @@ export const answers: Tour = {
       }),
       // Whoever has requests left for a day would ask at once again.
       spellOf('qpd limit error', {
-        ...{ from: 14.5 * minute, to: 16 * minute },
-        ...{ app: 'beta', operation: 'realtimeUsage' },
+        ...{ from: 19.5 * minute, to: 20.5 * minute },
+        ...{ app: 'beta', operation: 'callSearch' },
       }),
       // Of details many are asked for at a time.
       ...spellsOn({
