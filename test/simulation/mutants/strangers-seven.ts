@@ -35,6 +35,14 @@ export type RecordingFileRow`,
     find: `case when coalesce(r.unread ? p.stream, false)
                       or r.valid_to is null`,
     put: `case when r.valid_to is null`,
+    // What was not read then is in the ledger too: without this the class would not be complete either.
+    also: [
+      {
+        file: 'migrations/0028-one-end-of-a-class.sql',
+        find: `= r.incarnation and g.state in ('open', 'lost')`,
+        put: `= r.incarnation and g.state in ('open', 'lost') and g.reason <> 'room_reused'`,
+      },
+    ],
   },
   {
     name: 'assistants-counted-as-students',

@@ -150,7 +150,7 @@ function wasCutOff(
     const isOfLogs = struck === 'roomEvents' || struck === 'appEvents'
     const isOfIt = operation !== undefined && struck === operation
     const isMeanwhile = openedAt < start + to && start + from < destroyedAt
-    return (isOfLogs || isOfIt) && (rule.app ?? app) === app && to - from > longest && isMeanwhile
+    return (isOfLogs || isOfIt) && (rule?.app ?? app) === app && to - from > longest && isMeanwhile
   })
 }
 
