@@ -313,7 +313,7 @@ export const weeks: Tour = {
       forgetsRoom: true,
     },
     profile: { classes: 6, students: 4, eventsPerMinute: 10, lessonMinutes: 6, breakMinutes: 0.5 },
-    quirks: { assistants: 0.8, brokenRecording: 0.8 },
+    quirks: { assistants: 0.8, brokenRecording: 0.8, malformedRecord: 0.04 },
     switches: {
       ...{ ...plain, roomReuse: 'on', appFeed: 'consuming', sequence: 'contiguous', missingLogs: 'none' },
       ...{ personIds: 'present', eventTimes: 'present', emptyRoomLists: 'list', regions: 'one' },

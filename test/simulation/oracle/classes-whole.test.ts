@@ -26,7 +26,7 @@ const storedWith = (...sequences: readonly string[]) =>
   ]) as unknown as StoredSchema
 
 const whole = {
-  ...{ app: 'a', room: 'r', incarnation: 1, complete: true, lacking: '', reasons: '' },
+  ...{ app: 'a', room: 'r', incarnation: 1, complete: true, lacking: '', reasons: '', gaps: 0 },
   ...{ endedAt: ends, isEmptied: false },
 }
 const operations = ['roomEvents', 'popupQuiz', 'poll', 'recordings', 'resources']

@@ -13,6 +13,8 @@ interface Told {
   readonly complete: boolean
   readonly lacking: string
   readonly reasons: string
+  readonly gaps: number
+  /** As its room has it: the view says nothing where that is the start. */
   readonly endedAt: number | null
   readonly isEmptied: boolean
 }
@@ -37,8 +39,8 @@ export async function examineClassesWhole(
 ): Promise<readonly Finding[]> {
   const { isEnd, healed, sandbox, streams } = examination
   const told = await examination.rows<Told>(
-    `select c.app_id as app, c.room_uuid as room, c.incarnation, c.complete, c.lacking, c.reasons,
-            round(extract(epoch from c.ended_at) * 1000)::float8 as "endedAt", r.emptied_at is not null as "isEmptied"
+    `select c.app_id as app, c.room_uuid as room, c.incarnation, c.complete, c.lacking, c.reasons, c.gaps,
+            round(extract(epoch from r.ended_at) * 1000)::float8 as "endedAt", r.emptied_at is not null as "isEmptied"
      from classroom.class_complete c join classroom.room r using (app_id, room_uuid, incarnation)`,
   )
   const byPlace = Map.groupBy(told, row => `${row.app} ${row.room} ${row.incarnation}`)
@@ -83,8 +85,8 @@ export async function examineClassesWhole(
     const isOver = room.isServed && room.state === 3 && (room.events.at(-1)?.at ?? 0) < healed - toBeStored
     if (!isEnd || !isLatest || !isOver || row.complete || streams) continue
     const lacking = own.filter(stream => missingOf(room, stream, { ...held, until: healed }))
-    if (lacking.length === 0 && !/hole|gap/.test(row.reasons))
-      add(`${place}: whole, and not said to be: ${row.reasons}`)
+    // What is in the ledger is judged there.
+    if (lacking.length === 0 && row.gaps === 0) add(`${place}: whole, and not said to be: ${row.reasons}`)
   }
   return findings
 }

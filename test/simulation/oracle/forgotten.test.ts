@@ -63,6 +63,21 @@ describe('a room of which everyone is forgotten', () => {
     expect(judge(...gone, wrote[2]!)).toEqual([])
   })
 
+  it('is known in what nobody could read of the feed', () => {
+    const body = (user: string) => {
+      const text = JSON.stringify({ roomUuid: 'r', data: { fromUser: { userUuid: user } } })
+      return JSON.stringify({ app_id: 'alpha', series: '', body: `\\x${Buffer.from(text).toString('hex')}` })
+    }
+    const found = (user: string) =>
+      examineRoomForgotten(
+        { app: 'alpha', name: 'r' },
+        new Map([['classroom.attendance', came]]),
+        new Map([['ingest.dead_letter', [body(user)]]]),
+      )
+    expect(found(masked)).toEqual([])
+    expect(found('user-1x').map(({ text }) => text)).toEqual([expect.stringMatching(/user-1x still stands/)])
+  })
+
   it.each([
     ['tells of who was in its first class', [wrote[0]!, gone[1]!, wrote[2]!], /user-1x still stands/],
     ['tells what they wrote', [row(1, masked, 'hello'), gone[1]!, wrote[2]!], /somebody wrote hello/],

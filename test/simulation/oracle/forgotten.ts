@@ -99,7 +99,8 @@ export function examineRoomForgotten(room: Room, before: Told, after: Told): rea
   const found = new Findings()
   const isOf = (text: string) => {
     const row = JSON.parse(text) as Readonly<Record<string, unknown>>
-    return row.app_id === room.app && (row.room_uuid ?? row.series) === room.name
+    const isOfLetter = typeof row.body === 'string' && bytesOf(row.body).includes(JSON.stringify(room.name))
+    return row.app_id === room.app && ((row.room_uuid ?? row.series) === room.name || isOfLetter)
   }
   const people = new Set(
     (before.get('classroom.attendance') ?? []).filter(isOf).flatMap(text => {
@@ -129,6 +130,11 @@ export function examineRoomForgotten(room: Room, before: Told, after: Told): rea
     if (message !== '') found.add('different', 'room forgotten', `somebody wrote ${message}`)
   }
   return found.list()
+}
+
+/** What stands in bytes as the database writes them. */
+function bytesOf(hex: string): string {
+  return Buffer.from(hex.replace(/^\\x/, ''), 'hex').toString()
 }
 
 /** A room, however often its name was used. */
