@@ -26,6 +26,8 @@ export interface Quirks {
   readonly hushedRoom: number
   /** Of the submissions to quizzes and polls: one whose changeProperties is no object. */
   readonly malformedWidgetItem: number
+  /** Of the rooms: those in which one of the students is an assistant instead. */
+  readonly assistants: number
   /** Of the rewards: those that two get at one time. */
   readonly sharedReward: number
   /** Of the hands that go up and of those who come on stage: those for whom another one leaves, in the same event. */
@@ -73,6 +75,7 @@ export const noQuirks: Quirks = {
   lateMessage: 0,
   hushedRoom: 0,
   malformedWidgetItem: 0,
+  assistants: 0,
   sharedReward: 0,
   tradedPlace: 0,
   crossing: 0,

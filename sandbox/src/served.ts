@@ -5,7 +5,7 @@ import type { Member, Room, RoomEvent, WidgetEntry } from './world.ts'
 
 const serviceVersion = 1
 const actions = { set: 1 } as const
-const roleWords: Readonly<Record<number, string>> = { 1: 'teacher', 2: 'student' }
+const roleWords: Readonly<Record<number, string>> = { 1: 'teacher', 2: 'student', 3: 'assistant' }
 
 /** An event as operations 9 and 10 serve it. */
 export function servedEvent({ uuid }: Room, { sequence, cmd, data, spoilt }: RoomEvent): object {

@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { type Quirks, unstorable } from '../src/index.ts'
 import { at, play } from './play.ts'
 
+interface Coming {
+  readonly userUuid: string
+  readonly role: number
+}
+
 function odd(quirks: Partial<Quirks>) {
   const stage = play({ quirks })
   const { roomUuid } = stage.running()
@@ -46,6 +51,16 @@ describe('an oddity', () => {
     const marked = events.filter(({ data }) => 'message' in data && data.message === unstorable)
     expect(marked.length).toBeGreaterThan(0)
     expect(marked).toEqual(events.filter(event => event.malformed))
+  })
+
+  it('assistants are people who come as neither teacher nor student, one in a room', () => {
+    const rolesOf = (quirks: Partial<Quirks>) =>
+      odd(quirks).events.flatMap(({ data }) => {
+        const { onlineUsers = [] } = data as { readonly onlineUsers?: readonly Coming[] }
+        return onlineUsers.filter(({ role }) => role === 3).map(({ userUuid }) => userUuid)
+      })
+    expect(new Set(rolesOf({ assistants: 1 })).size).toBe(1)
+    expect(rolesOf({})).toEqual([])
   })
 
   it('malformedWidgetItem is a submission without properties that can be read', () => {

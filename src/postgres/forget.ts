@@ -49,6 +49,7 @@ export class Forgetting {
     const namesOf = (some: readonly Stream[]) => new Set<string>(some.map(({ name }) => name))
     this.#kinds = {
       inClass: namesOf(streams.filter(({ operation }) => operation.family === 'classroom')),
+      feeds: namesOf(streams.filter(({ kind }) => kind === 'feed')),
       ofUsers: namesOf(streams.filter(isOfUsers)),
     }
   }

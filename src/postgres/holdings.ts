@@ -16,6 +16,8 @@ export interface Holding {
 export interface Kinds {
   /** Of classrooms. */
   readonly inClass: ReadonlySet<string>
+  /** Of all rooms of an app at once. */
+  readonly feeds: ReadonlySet<string>
   /** Whose series are named after users. */
   readonly ofUsers: ReadonlySet<string>
 }
@@ -76,10 +78,13 @@ const others: readonly Holding[] = [
   {
     table: 'ingest.dead_letter',
     columns: { stream: 'text', series: 'text', body: 'bytea' },
-    ofRoom: `(t.series = $2 or t.series in ${callsOfRoom})`,
+    // What the feed told may be of several rooms: each is known by what it says itself.
+    ofRoom: `(t.series = $2 or t.series in ${callsOfRoom} or t.stream in (select s.stream from ingest.stream s where s.kind = 'feed'))`,
     mask: (row, mask, everyone, kinds) => {
-      const { stream, series, body } = row
-      const masked = mask.letter(body as Buffer, String(series), kinds.inClass.has(String(stream)), everyone)
+      const { series, body } = row
+      const stream = String(row.stream)
+      const isOfRoom = everyone && !kinds.feeds.has(stream)
+      const masked = mask.letter(body as Buffer, String(series), kinds.inClass.has(stream), isOfRoom)
       return { ...withSeries(row, mask, kinds), body: Buffer.from(masked) }
     },
   },

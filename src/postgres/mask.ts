@@ -47,6 +47,12 @@ export const shortest = 6
 /** What may be an ID inside a text, with and without what an address of mail has. */
 const words = [/[\p{L}\p{N}_.@+-]+/gu, /[\p{L}\p{N}_-]+/gu]
 
+/** A room that a text of JSON names, as it stands there. */
+const roomOfText = /"roomUuid"\s*:\s*("(?:[^"\\]|\\.)*")/g
+
+/** What stands in the place of bytes that may tell of people. */
+const withheld = /^\[withheld: \d+ bytes that cannot be read may tell of people\]$/
+
 /** IDs that were looked up, and are remembered for one app at most. */
 const mostRemembered = 20_000
 
@@ -167,7 +173,9 @@ export class Mask {
       return after === before ? body : Buffer.from(after)
     } catch {
       const isUnkept = inClass && !this.#unkept.isNothing
-      if (!isUnkept && !everyone && this.#text(text, { field: '', everyone, inClass }) === text) return body
+      const isOfForgotten = everyone || this.#namesForgottenRoom(text)
+      const tellsOfSomeone = isOfForgotten || this.#text(text, { field: '', everyone, inClass }) !== text
+      if (withheld.test(text) || (!isUnkept && !tellsOfSomeone)) return body
       return Buffer.from(`[withheld: ${body.length} bytes that cannot be read may tell of people]`)
     }
   }
@@ -190,7 +198,9 @@ export class Mask {
     return isObject(value) && !isRawJSON(value) ? this.#object(value, place) : value
   }
 
-  #object(object: JsonObject, place: Place): Json {
+  #object(object: JsonObject, around: Place): Json {
+    const isOfForgotten = around.inClass && this.isForgottenRoom(object.roomUuid)
+    const place = isOfForgotten ? { ...around, everyone: true } : around
     const inside = (field: string): Place => ({ field, everyone: place.everyone, inClass: place.inClass })
     const entries = Object.entries(object)
     const ids = entries.filter(([key, value]) => idField.test(key) && isScalar(value))
@@ -287,6 +297,18 @@ export class Mask {
     if (this.count === 0 || typeof room !== 'string' || room === '') return false
     const { key, marks } = this.#forgotten
     return marks.has(markOf(key, this.#app, 'room', room))
+  }
+
+  /** Whether a text that nobody can read says all the same that it is of such a room. */
+  #namesForgottenRoom(text: string): boolean {
+    if (!this.hasRooms) return false
+    return [...text.matchAll(roomOfText)].some(([, name]) => {
+      try {
+        return this.isForgottenRoom(JSON.parse(name!) as Json)
+      } catch {
+        return true
+      }
+    })
   }
 
   /** One for each person of an app, whatever they were forgotten by. */

@@ -280,6 +280,57 @@ describe('a room', () => {
     expect(await told('81500')).toEqual([])
   })
 
+  it('is that of what the feed told of it and nobody could read, before and after, and of no other room', async () => {
+    const record = (roomUuid: string, guest: string, sequence: number) => ({
+      ...{ roomUuid, cmd: 'chat', sequence, version: 1 },
+      data: { fromUser: { userUuid: `guest-${guest}`, userName: `GUEST ${guest}` }, message: 'hello' },
+    })
+    const answer = (room: string, guest: string) => ({
+      code: 0,
+      data: { page: { list: [record(room, guest, 9)] } },
+    })
+    const letters = async (room: string, ...guests: readonly [string, string, string]) => {
+      await harness.read('app-events', '', { items: [record(room, guests[0], 7)] })
+      const texts = [
+        JSON.stringify(answer(room, guests[1])),
+        JSON.stringify([record(room, guests[2], 8)]).slice(0, -2),
+      ]
+      for (const text of texts)
+        await db.store.deadLetter({
+          ...{ app, stream: 'app-events', series: '', reason: 'malformed', detail: 'answer: cannot be read' },
+          ...{ body: new TextEncoder().encode(text), alike: 'by body' },
+        })
+    }
+    await letters('gala "7"', '8171', '8172', '8173')
+    await letters('opera', '8271', '8272', '8273')
+    const others = await told('guest-827|GUEST 827')
+    expect(await forgetting.forget({ app, kind: 'room', id: 'gala "7"' })).toMatchObject({
+      'ingest.dead_letter': 3,
+    })
+    await letters('gala "7"', '8174', '8175', '8176')
+    expect(await told('guest-817|GUEST 817')).toEqual([])
+    expect(await told('guest-827|GUEST 827')).toEqual(others)
+    expect(others).toHaveLength(3)
+  })
+
+  it('of which nobody could read something keeps how much that was, also when it is forgotten once more', async () => {
+    const body = new TextEncoder().encode('<html>guest-8371 is in the cellar</html>'.padEnd(1_234))
+    const letter = {
+      app,
+      stream: 'room-events',
+      series: 'cellar',
+      reason: 'malformed',
+      detail: 'no JSON',
+    } as const
+    await db.store.deadLetter({ ...letter, body, alike: 'by body' })
+    const cellar = { app, kind: 'room', id: 'cellar' } as const
+    expect(await forgetting.forget(cellar)).toEqual({ 'ingest.dead_letter': 1 })
+    const kept = await told('cellar.withheld')
+    expect(kept).toEqual([expect.stringContaining('withheld: 1234 bytes')])
+    expect(await forgetting.forget(cellar)).toEqual({})
+    expect(await told('cellar.withheld')).toEqual(kept)
+  })
+
   it('is that of what could not be read of these calls, before and after', async () => {
     await db.store.beginWindows(me, app, 'calls', [''], 0)
     const call = { call_id: 'waltz', cname: 'dance', finished: true, extra: null }

@@ -51,11 +51,17 @@ function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & 
     limits: ${JSON.stringify(said)}`
 }
 
-/** Of which calls of an app metrics are fetched, where an operator says any. */
-function selectionOf({ id }: DrawnApp, { selection }: Demands): string {
-  if (selection?.app !== id) return ''
+/** What an operator says of the streams of one app alone: of which calls metrics are fetched, and what is off. */
+function streamsOf({ id }: DrawnApp, { selection, switchedOff, isOff = false }: Demands & Told): string {
+  const said = {
+    ...(selection?.app === id && { 'call-metrics': { select: { minUsers: selection.minUsers } } }),
+    ...(isOff &&
+      switchedOff?.app === id &&
+      Object.fromEntries(switchedOff.streams.map(name => [name, 'off']))),
+  }
+  if (Object.keys(said).length === 0) return ''
   return `
-    streams: { call-metrics: { select: { minUsers: ${selection.minUsers} } } }`
+    streams: ${JSON.stringify(said)}`
 }
 
 /** What a configuration says besides of its world. */
@@ -64,6 +70,8 @@ interface Told {
   readonly users: readonly number[]
   /** Whether the app asks for less than it may. */
   readonly isTight?: boolean
+  /** Whether streams are off that somebody switches off. */
+  readonly isOff?: boolean
 }
 
 /** Under which the provider of an app signs its notifications. */
@@ -91,7 +99,7 @@ export function configOf(
     timeZone: ${zone ?? 'UTC'}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
-    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}${selectionOf(app, told)}`,
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}${streamsOf(app, told)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
   const asks = (metric: string | undefined, more = '') =>

@@ -55,6 +55,13 @@ export interface DayMoments {
 export const zones = { 'America/New_York': -5, 'Asia/Shanghai': 8 } as const
 type Zone = keyof typeof zones
 
+export interface SwitchedOff {
+  readonly app: string
+  readonly streams: readonly string[]
+  readonly from: number
+  readonly to: number
+}
+
 /** What a run must be like whatever its seed says. */
 export interface Demands {
   /** Whose chances it has: what is left open of two worlds must not be alike in both. */
@@ -131,6 +138,12 @@ export interface Demands {
   readonly withoutServers?: boolean
   /** When nobody is there for some minutes, where all is well before that, ms. */
   readonly restsAt?: number
+  /** When classes go on once more, where all is well and nobody was there in between, ms. */
+  readonly goesOnAt?: number
+  /** In the end everyone is taken out who was in the room that was used most often. */
+  readonly forgetsRoom?: boolean
+  /** Streams of one app that its own section of the configuration leaves out for a while, ms. */
+  readonly switchedOff?: SwitchedOff
   /** When a process comes to its shards no more, though it reaches the database, and for how long, ms. */
   readonly severed?: readonly Standstill[]
 }
@@ -153,6 +166,8 @@ export interface Drawn {
   readonly selection?: Selection | undefined
   /** What becomes of it while the daemons run. */
   readonly changed?: string | undefined
+  /** The same while streams of an app are off. */
+  readonly without?: string | undefined
   /** How often it has players listed, ms. */
   readonly listEvery: number
   /** Questions of real time that it leads to, where not all that is documented is asked. */
@@ -274,7 +289,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
     ...demands.profile,
   }
-  const configWith = (told: Demands & { readonly isTight?: boolean }) =>
+  const configWith = (told: Demands & { readonly isTight?: boolean; readonly isOff?: boolean }) =>
     configOf(seed, pace, switches, apps, { ...told, users })
   const users = demands.ofUsers ? ids.flatMap(id => usersOf(`${number}/${id}`, profile)) : []
   return {
@@ -283,6 +298,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
     ...{ config: configWith(demands), zone: demands.zone, users, selection: demands.selection },
+    without: demands.switchedOff && configWith({ ...demands, isOff: true }),
     changed: demands.tightenedAt === undefined ? undefined : configWith({ ...demands, isTight: true }),
     ...(pace.realtime && {
       series: {

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { type DayMoments, type Drawn, zones } from './draw.ts'
+import { type DayMoments, type Drawn, type SwitchedOff, zones } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
@@ -17,6 +17,7 @@ import { examineMarks } from './oracle/marks.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
 import { examineMoments } from './oracle/moments.ts'
 import { examineNearness } from './oracle/nearness.ts'
+import { examineOff } from './oracle/off.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { readSchema } from './oracle/rows.ts'
@@ -38,11 +39,15 @@ const longAfter = 410 * 24 * hour
 const longestRest = 10 * minute
 /** Whoever comes back has given up by then what has left the reach, and has read what had not. */
 const untilTakenUp = 5 * minute
+/** Until classes that go on are over, and others have begun. */
+const furtherClasses = 16 * minute
+/** What happened by then is read, an idle room as well. */
+const untilRead = 12 * minute
 
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
-  examineViews,
+  ...[examineViews, examineOff],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -63,6 +68,7 @@ interface World {
   readonly spares: Examination['spares']
   readonly callsAt: DayMoments | undefined
   readonly withoutServers: boolean | undefined
+  readonly switchedOff: SwitchedOff | undefined
   /** When the configuration was changed, virtual ms. */
   readonly tightenedAt: number | undefined
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
@@ -131,11 +137,7 @@ export class Examiner {
   /** When it was kept who came on a day that is over, somebody changes one of its classes. */
   async #changeDays(): Promise<Findings> {
     const { kernel, server } = this.#world
-    const judge = () =>
-      this.#find(async () => {
-        const examination = this.examination()
-        return examinePeople(examination, await readSchema(examination, 'classroom'))
-      })
+    const judge = () => this.#judgePeople()
     await this.#sleepUntil(keptAfter)
     const found = [await judge()]
     await server.rows(
@@ -147,6 +149,24 @@ export class Examiner {
     found.push(await judge())
     await kernel.runUntil(kernel.now + longestRound)
     return [...found, await judge()].flat()
+  }
+
+  async #judgePeople(): Promise<Findings> {
+    return this.#find(async () => {
+      const examination = this.examination()
+      return examinePeople(examination, await readSchema(examination, 'classroom'))
+    })
+  }
+
+  /** Nobody is there until another day, on which classes go on for a while. */
+  async goOn(at: number): Promise<Findings> {
+    const { kernel, sandbox } = this.#world
+    await this.#sleepUntil(at)
+    sandbox.universe.resume()
+    await kernel.runUntil(kernel.now + furtherClasses)
+    sandbox.universe.pause()
+    await kernel.runUntil(kernel.now + untilRead)
+    return this.#judgePeople()
   }
 
   /** All end, come back at a moment, and the housekeeping comes by. */
@@ -187,13 +207,22 @@ export class Examiner {
     for (let n = 0; n < drawn.processes; n++) await processes.boot(`slot${n}`)
   }
 
-  /** An operator has fetched once more what was given up, and what there is; and then takes people out of all of it. */
-  async grant(): Promise<Findings> {
+  #wishes() {
     const { kernel, server, start, length } = this.#world
-    const wishes = createWishes({
+    return createWishes({
       ...{ kernel, server, hands: this.#world.hands()!, examination: () => this.examination() },
       ...{ from: start / second, to: (start + length) / second },
     })
+  }
+
+  /** An operator takes everyone out who was in a room, however often that was used. */
+  async part(): Promise<Findings> {
+    return this.#after(() => this.#wishes().forgetRoom())
+  }
+
+  /** An operator has fetched once more what was given up, and what there is; and then takes people out of all of it. */
+  async grant(): Promise<Findings> {
+    const wishes = this.#wishes()
     const owed = await this.#after(() => wishes.fetchAgain())
     const untrue = await this.examine()
     const rebuilt = await this.#after(() => wishes.replay())
@@ -224,7 +253,15 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
-    const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
+    const {
+      callLateness,
+      feedEvery,
+      tightenedAt,
+      spares,
+      callsAt,
+      withoutServers = false,
+      switchedOff,
+    } = this.#world
     const { apps, spells, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
@@ -257,6 +294,12 @@ export class Examiner {
       ...(feedEvery !== undefined && { feedEvery }),
       ...(spares !== undefined && { spares }),
       withoutServers,
+      ...(switchedOff && {
+        off: switchedOff.streams.map(stream => ({
+          ...{ app: switchedOff.app, stream },
+          ...{ from: start + switchedOff.from, to: start + switchedOff.to },
+        })),
+      }),
       ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : 0, [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       isDiscreet: /^store:/m.test(config),

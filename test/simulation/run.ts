@@ -190,14 +190,20 @@ class Run {
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
       ...{ tightenedAt: this.#demands.tightenedAt, spares: this.#demands.spares },
       ...{ callsAt: this.#demands.callsAt, withoutServers: this.#demands.withoutServers },
+      switchedOff: this.#demands.switchedOff,
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)
       await kernel.rest()
     }
     const { marksEvery, teachEvery } = this.#demands
-    const { wishes = false } = this.#demands
-    if (this.#byHand || wishes || [this.#handAsks, marksEvery, teachEvery].some(each => each !== undefined))
+    const { wishes = false, forgetsRoom = false } = this.#demands
+    if (
+      this.#byHand ||
+      wishes ||
+      forgetsRoom ||
+      [this.#handAsks, marksEvery, teachEvery].some(each => each !== undefined)
+    )
       this.#hands = await createHands({
         ...{ kernel, server, sandbox: () => this.#sandbox },
         ...{ random: this.#random('hand'), config: this.#drawn.config },
@@ -207,12 +213,13 @@ class Run {
     this.#askByHand(0)
     this.#mark()
     this.#teach()
-    const { tightenedAt, rotations = [] } = this.#demands
+    const { tightenedAt, rotations = [], switchedOff } = this.#demands
     for (const at of rotations) {
       kernel.after(at, undefined, () => this.#keys.change())
       kernel.after(at + untilWritten, undefined, () => this.#keys.write())
     }
-    if (tightenedAt !== undefined) kernel.after(tightenedAt, undefined, () => this.#processes.reload())
+    const changes = [tightenedAt, switchedOff?.from, switchedOff?.to].filter(at => at !== undefined)
+    for (const at of changes) kernel.after(at, undefined, () => this.#processes.reload())
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
@@ -276,16 +283,29 @@ class Run {
     }
     const aged = this.#ages && findings.length === 0 ? await this.#examiner.age() : []
     const granted = this.#demands.wishes && findings.length === 0 ? await this.#examiner.grant() : []
-    const { restsAt } = this.#demands
+    const { restsAt, goesOnAt, forgetsRoom = false } = this.#demands
+    const isWell = findings.length === 0
+    const wentOn = isWell && goesOnAt !== undefined ? await this.#examiner.goOn(goesOnAt) : []
+    const parted = isWell && forgetsRoom ? await this.#examiner.part() : []
     const rested = restsAt !== undefined && findings.length === 0 ? await this.#examiner.rest(restsAt) : []
-    return [...findings, ...aged, ...granted, ...rested, ...(await this.#examiner.examineMetrics())]
+    return [
+      ...findings,
+      ...aged,
+      ...granted,
+      ...rested,
+      ...wentOn,
+      ...parted,
+      ...(await this.#examiner.examineMetrics()),
+    ]
   }
 
   /** What it says now. */
   async #config(): Promise<Config> {
-    const { config, changed = config, apps } = this.#drawn
-    const isChanged = this.kernel.now >= (this.#demands.tightenedAt ?? Number.POSITIVE_INFINITY)
-    const said = await configFrom(isChanged ? changed : config)
+    const { config, changed = config, without, apps } = this.#drawn
+    const { tightenedAt = Number.POSITIVE_INFINITY, switchedOff } = this.#demands
+    const { now } = this.kernel
+    const isOff = switchedOff && switchedOff.from <= now && now < switchedOff.to
+    const said = await configFrom(isOff ? without! : now >= tightenedAt ? changed : config)
     return this.#demands.rotations ? this.#keys.inFiles(said, apps) : said
   }
 

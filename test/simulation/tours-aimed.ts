@@ -1,6 +1,8 @@
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, small, type Tour, troubledBy } from './tour.ts'
 
+const hour = 60 * minute
+
 /** Statements that store a page, debit a request or give something up. */
 const storing = /^(commit_|group_|copy|take|settle|record_unread|expire_|lose_)/i
 
@@ -290,6 +292,54 @@ export const severed: Tour = {
     ],
     profile: { ...small, eventsPerMinute: 8 },
     quirks: {},
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
+/**
+ * Two days of one week and one of the next, in rooms that are used again, with assistants among those who come. Lists of
+ * recordings are empty for a while, and quizzes of some rooms are never read to their end. In the end everyone is taken out who was
+ * in one of the rooms, whichever class it was.
+ */
+export const weeks: Tour = {
+  length: 46 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha'], processes: 1, ...troubledBy('spells') },
+    // It is Saturday there, and shortly before midnight.
+    ...{
+      start: Date.UTC(2026, 0, 3, 15, 44),
+      zone: 'Asia/Shanghai',
+      goesOnAt: 24.5 * hour,
+      forgetsRoom: true,
+    },
+    profile: { classes: 6, students: 4, eventsPerMinute: 10, lessonMinutes: 6, breakMinutes: 0.5 },
+    quirks: { assistants: 0.8, brokenRecording: 0.8, malformedRecord: 0.04 },
+    switches: {
+      ...{ ...plain, roomReuse: 'on', appFeed: 'consuming', sequence: 'contiguous', missingLogs: 'none' },
+      ...{ personIds: 'present', eventTimes: 'present', emptyRoomLists: 'list', regions: 'one' },
+    },
+    spells: [
+      ...[5, 9, 13, 17].map(from =>
+        spellOf('empty', {
+          ...{ from: from * minute, to: (from + 1.5) * minute, app: 'alpha', operation: 'recordings' },
+        }),
+      ),
+      spellOf('503', { from: 20 * minute, to: 38 * minute, app: 'alpha', operation: 'popupQuiz' }),
+    ],
+  },
+}
+
+/** An operator who switches streams of one of two apps off and on again, by what that app's own section says. */
+export const partly: Tour = {
+  length: 40 * minute,
+  demands: {
+    ...{ ...calm, plan: 'starter', apps: ['alpha', 'beta'], zone: 'Asia/Shanghai' },
+    switchedOff: {
+      ...{ app: 'beta', streams: ['poll', 'resources'] },
+      ...{ from: 11 * minute, to: 25 * minute },
+    },
+    profile: { ...small, eventsPerMinute: 16 },
+    quirks: { sharedReward: 0.3 },
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
   },
 }

@@ -9,12 +9,14 @@ import {
   lessons,
   marks,
   midnights,
+  partly,
   pauses,
   quiet,
   relays,
   reuse,
   severed,
   spending,
+  weeks,
   wishes,
 } from './tours-aimed.ts'
 import { answers, machines, outages } from './tours-troubles.ts'
@@ -322,6 +324,8 @@ export const tours: Readonly<Record<string, Tour>> = {
     discreet,
     quiet,
     chosen,
+    weeks,
+    partly,
     crowd,
   }),
 }

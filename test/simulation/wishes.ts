@@ -1,7 +1,14 @@
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import type { Examination, Finding } from './oracle/examination.ts'
-import { examineForgotten, examineToldAgain, type Person, readTold } from './oracle/forgotten.ts'
+import {
+  examineForgotten,
+  examineRoomForgotten,
+  examineToldAgain,
+  type Person,
+  type Room,
+  readTold,
+} from './oracle/forgotten.ts'
 import { examineReplayed } from './oracle/replayed.ts'
 import { examineWanted, type Wanted } from './oracle/wanted.ts'
 import type { Server } from './server.ts'
@@ -99,6 +106,16 @@ export function createWishes({ kernel, server, hands, from, to, examination }: W
         ...(await examineForgotten(examination(), people, before, after)),
         ...examineToldAgain(people, await readTold(examination())),
       ]
+    },
+    /** Everyone is taken out who was in the room that was used most often. */
+    forgetRoom: async (): Promise<readonly Finding[]> => {
+      const [room] = await server.rows<Room>(
+        'select app_id as app, room_uuid as name from classroom.room group by 1, 2 order by count(*) desc, 1, 2 limit 1',
+      )
+      if (!room) return []
+      const before = await readTold(examination())
+      await acted(hands.forget({ app: room.app, kind: 'room', id: room.name }))
+      return examineRoomForgotten(room, before, await readTold(examination()))
     },
     /** Somebody spoils what is made of the raw rows, and has it made anew; and has letters tried that nobody can read. */
     replay: async (): Promise<readonly Finding[]> => {

@@ -4,6 +4,7 @@ import type { Classroom, Pupil, Rules } from '../classroom.ts'
 import { type Draw, drawFrom } from '../draw.ts'
 import { befalls } from '../hash.ts'
 import { firstNames, lastNames } from '../names.ts'
+import type { Quirks } from '../quirks.ts'
 import { seededRandom } from '../seeded.ts'
 import { roleIn } from '../served.ts'
 import type { Contents } from '../world.ts'
@@ -11,12 +12,23 @@ import type { Contents } from '../world.ts'
 /** Far enough for no clock to be so wrong, ms. */
 const farAhead = 3 * 86_400_000
 
-const roles = { teacher: 1, student: 2 } as const
+const roles = { teacher: 1, student: 2, assistant: 3 } as const
 
 /** The teacher and the students of a class; equal seeds give the same people, lesson after lesson. */
 export function roster(seed: string, students: number): [Pupil, ...Pupil[]] {
   const draw = drawFrom(seededRandom(seed))
   return [person(draw, roles.teacher), ...Array.from({ length: students }, () => person(draw, roles.student))]
+}
+
+/** The same people, the last of them an assistant in a share of the rooms. */
+export function withAssistant(
+  people: readonly [Pupil, ...Pupil[]],
+  { assistants }: Pick<Quirks, 'assistants'>,
+): [Pupil, ...Pupil[]] {
+  const [teacher, ...students] = people
+  const last = students.at(-1)
+  if (!last || !befalls(assistants, last.userUuid)) return [teacher, ...students]
+  return [teacher, ...students.slice(0, -1), { ...last, role: roles.assistant }]
 }
 
 function person(draw: Draw, role: number): Pupil {

@@ -12,6 +12,7 @@ import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
 import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
+import { strangersSeven } from './strangers-seven.ts'
 import { strangersSix } from './strangers-six.ts'
 import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
@@ -42,4 +43,5 @@ export const plants: readonly Plant[] = [
   ...strangersFour,
   ...strangersFive,
   ...strangersSix,
+  ...strangersSeven,
 ]

@@ -60,8 +60,12 @@ function different(text: string): Finding {
   return { kind: 'different', text: `class_call: ${text}` }
 }
 
-/** Whether the class of a call was seen around the time at which the call was made. */
-function isSeen({ app, roomUuid, stored: number, endedAt }: TrueRoom, made: number, stored: StoredSchema) {
+/** Whether the class of a call, or a player, was seen around the time at which that was made. */
+export function isSeen(
+  { app, roomUuid, stored: number, endedAt }: TrueRoom,
+  made: number,
+  stored: StoredSchema,
+) {
   const room = stored
     .get('room')!
     .rows.find(row => row.app_id === app && row.room_uuid === roomUuid && Number(row.incarnation) === number)

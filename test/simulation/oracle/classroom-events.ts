@@ -25,6 +25,8 @@ export interface EventContext {
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log had been read to its end before it happened: it was seen live. */
   readonly isLive: (room: TrueRoom, event: TrueEvent) => boolean
+  /** The log of its room was served since it holds the event. */
+  readonly isLogged: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log told it in its first words, and that was stored. */
   readonly isToldFirst: (room: TrueRoom, event: TrueEvent) => boolean
   readonly isEnd: boolean
@@ -125,7 +127,7 @@ function cellsOf(
   neighbour: number | undefined,
   context: EventContext,
 ): Row {
-  const { answered, isLive, isEnd, areLogsRead, isExcused, clocks, end } = context
+  const { answered, isLive, isLogged, isEnd, areLogsRead, isExcused, clocks, end } = context
   const own = believed(event)
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
@@ -153,8 +155,9 @@ function cellsOf(
     extra: null,
     event_time: ownTime(event),
     received_at: clocks.between(event.at, end),
-    source: new Rule(room.muted ? 'feed' : 'log, in the end', value => {
+    source: new Rule(room.muted ? 'feed' : 'log, when its log has told it', value => {
       if (room.muted) return value === 'feed'
+      if (value === 'log' && !isLogged(room, event)) return false
       const isConfirmed = isEnd && areLogsRead && room.isServed && !isExcused(room, event)
       return value === 'log' || (value === 'feed' && !isConfirmed)
     }),

@@ -1,12 +1,23 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import { type Fields, fieldsOf, listOf, resourceCells, resourceFields, without } from './event-rows.ts'
 import type { Finding, Moments } from './examination.ts'
-import { compareTable, type ExpectedRow, keyOf, oneOf, type Row, Rule, type StoredSchema } from './rows.ts'
+import {
+  compareTable,
+  type ExpectedRow,
+  keyOf,
+  oneOf,
+  orNull,
+  type Row,
+  Rule,
+  type StoredSchema,
+} from './rows.ts'
 
 export interface ListContext {
   readonly stored: StoredSchema
   /** What a list says of the room now must be stored as it is. */
   readonly isCurrent: (room: TrueRoom, stream: 'recordings' | 'resources') => boolean
+  /** Moments at which a list of the room's recordings was answered as if there were none. */
+  readonly emptied: (room: TrueRoom) => Moments
   /** Moments at which a list of the room's resources was answered. */
   readonly answered: (room: TrueRoom) => Moments
 }
@@ -25,9 +36,11 @@ export function examineLists(rooms: readonly TrueRoom[], context: ListContext): 
     for (const item of room.recordings) {
       const key = `${place} ${item.recordId}`
       made.recording.set(key, recordingRow(item, context.isCurrent(room, 'recordings')))
+      // What a list left out and a later one names again is there.
+      const removed = context.isCurrent(room, 'recordings') ? null : orNull(leftOut(context.emptied(room)))
       const files = (rows.get(key)?.url ?? null) === null ? [] : item.recordDetails
       for (const [ordinal, file] of files.entries()) {
-        const cells = { url: file.url, removed_at: null, extra: without(fieldsOf(file), 'url') }
+        const cells = { url: file.url, removed_at: removed, extra: without(fieldsOf(file), 'url') }
         made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: true })
       }
     }
@@ -36,6 +49,10 @@ export function examineLists(rooms: readonly TrueRoom[], context: ListContext): 
     }
   }
   return Object.entries(made).flatMap(([table, expected]) => compareTable(stored.get(table)!, expected))
+}
+
+function leftOut(emptied: Moments): Rule {
+  return new Rule('when a list left it out', value => typeof value === 'number' && emptied.has(value))
 }
 
 /** It runs, then it has ended, then its files are there. */

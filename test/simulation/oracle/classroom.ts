@@ -1,5 +1,7 @@
 import { canonical, storable, storableOnce } from './canonical.ts'
+import { examineClassPlayers } from './class-players.ts'
 import { examineClasses } from './classes.ts'
+import { examineClassesWhole } from './classes-whole.ts'
 import { examineEvents } from './classroom-events.ts'
 import { examineRoomGaps } from './classroom-gaps.ts'
 import { examineLists } from './classroom-lists.ts'
@@ -13,8 +15,9 @@ import { examineFeedGaps } from './feed-gaps.ts'
 import { examineFollowed } from './followed.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
-import { liveEvents } from './logs-read.ts'
+import { deniedRecordings, liveEvents, loggedEvents } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
+import { wasOff } from './off.ts'
 import { ourClocks } from './our-clocks.ts'
 import { examineOutcomes } from './outcomes.ts'
 import { examinePeople } from './people.ts'
@@ -31,11 +34,13 @@ import { examineUnkept } from './unkept.ts'
 export async function examineClassroom(examination: Examination): Promise<readonly Finding[]> {
   const { sandbox, isEnd, end, apps } = examination
   const stored = await readSchema(examination, 'classroom')
+  const players = await readSchema(examination, 'players')
   const rooms = readRooms(sandbox, stored, examination.isDiscreet)
   const { gaps, waiting } = await readGaps(examination)
   const waits = new Set(waiting.map(one => `${one.app} ${one.room} ${one.sequence} ${one.content}`))
   const lag = sandbox.universe.isPaused ? 0 : longestUnread
   const filing = sandbox.universe.isPaused ? 0 : longestFiling
+  const isDenied = deniedRecordings(examination)
   const isOn = (stream: string) => examination.streams?.includes(stream) ?? true
   const told = answers(examination)
   const clocks = ourClocks(examination)
@@ -76,9 +81,10 @@ export async function examineClassroom(examination: Examination): Promise<readon
   const isRead = (room: TrueRoom, stream: string, at: number) =>
     isEnd &&
     isOn(stream) &&
+    !wasOff(examination, { app: room.app, stream }, room.openedAt, room.destroyedAt ?? end) &&
     !room.muted &&
     at <= end - lag &&
-    (room.isServed || !(examination.isInterrupted || wasCutOff(examination, room)))
+    (room.isServed || !(examination.isInterrupted || wasCutOff(examination, room, operationOf[stream])))
   const reading = readings(examination)
   /** Whose room it is, its log said when all files were there: until it does, nothing else is asked of a room that may be gone. */
   const isKnown = ({ events, destroyedAt = end, ...room }: TrueRoom) => {
@@ -91,6 +97,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
+      isLogged: loggedEvents(examination),
       isToldFirst: toldFirst(examination),
     }),
     ...examineRooms(rooms, {
@@ -107,9 +114,13 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...examineLists(rooms, {
       stored,
       answered: room => told(`${room.app} resources ${room.roomUuid}`),
+      emptied: room => told(`${room.app} recordings ${room.roomUuid} empty`),
       isCurrent: (room, stream) => {
         const at = (room.events.at(-1)?.at ?? 0) + (stream === 'recordings' ? filing : 0)
-        return isRead(room, stream, at) && (room.isServed || (stream === 'recordings' && isKnown(room)))
+        return (
+          isRead(room, stream, at) &&
+          (stream === 'recordings' ? !isDenied(room) && (room.isServed || isKnown(room)) : room.isServed)
+        )
       },
     }),
     ...examineRoomGaps(rooms, {
@@ -124,6 +135,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...(await examineOutcomes(examination, stored)),
     ...(await examinePeople(examination, stored)),
     ...(await examineClasses(examination, rooms, stored)),
+    ...(await examineClassPlayers(examination, rooms, stored, players.get('cloud_player')!)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineFollowed(examination, rooms)),
     ...(await examineRetold(examination, rooms, stored)),
@@ -131,21 +143,30 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...(await examineUnkept(examination)),
     ...examineRoomLosses(rooms, examination, { stored, gaps }),
     ...(await examineComplete(examination, rooms, stored, { isExcused, isOld })),
+    ...(await examineClassesWhole(examination, rooms, stored)),
     ...owedEvents(rooms, waiting, isEnd && isOn('room-events') ? end - lag : undefined),
   ]
 }
 
-/** Whether the feed or the log of its app answered nothing for half the time for which the provider knows a room that ended. */
+/** Whether the feed or the log of its app, or that operation, answered nothing for half the time for which the provider knows a room that ended. */
 function wasCutOff(
   { faults, sandbox, start }: Examination,
   { app, openedAt, destroyedAt = Number.POSITIVE_INFINITY }: TrueRoom,
+  operation?: string,
 ): boolean {
   const longest = sandbox.settings.switches.roomMemorySeconds * 500
   return faults.some(({ from, to, rules: [rule] }) => {
-    const isOfLogs = rule?.operation === 'roomEvents' || rule?.operation === 'appEvents'
+    const struck = rule?.operation
+    const isOfLogs = struck === 'roomEvents' || struck === 'appEvents'
+    const isOfIt = operation !== undefined && struck === operation
     const isMeanwhile = openedAt < start + to && start + from < destroyedAt
-    return isOfLogs && (rule.app ?? app) === app && to - from > longest && isMeanwhile
+    return (isOfLogs || isOfIt) && (rule?.app ?? app) === app && to - from > longest && isMeanwhile
   })
+}
+
+/** What is asked of the provider for lists and widget logs. */
+const operationOf: Readonly<Record<string, string>> = {
+  ...{ 'popup-quiz': 'popupQuiz', poll: 'poll', recordings: 'recordings', resources: 'resources' },
 }
 
 const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const
@@ -198,11 +219,12 @@ function owedEvents(
 /** Moments at which the provider answered, by what was asked of it. */
 function answers({ sandbox }: Examination): (...about: readonly string[]) => Moments {
   const times = new Map<string, Set<number>>()
-  for (const { app, operation, target, time } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+  for (const { app, operation, target, time, fault } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
     const room = /\/rooms\/([^/]+)\//.exec(target)?.[1]
     const subject = [app, operation, ...(room && operation !== 'appEvents' ? [decodeURIComponent(room)] : [])]
     const key = subject.join(' ')
-    times.set(key, (times.get(key) ?? new Set()).add(time))
+    for (const each of fault === 'empty' ? [key, `${key} empty`] : [key])
+      times.set(each, (times.get(each) ?? new Set()).add(time))
   }
   return (...about) => {
     const own = about.flatMap(key => times.get(key) ?? [])

@@ -1,6 +1,8 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import type { Examination, Finding } from './examination.ts'
+import { deniedRecordings } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
+import { wasOff } from './off.ts'
 import { keyOf, type StoredSchema } from './rows.ts'
 
 /** Until an answer is stored, ms: what happened while it was on its way is not in it. */
@@ -56,6 +58,7 @@ export async function examineComplete(
   )
   const byPlace = new Map(told.map(row => [`${row.app} ${row.room} ${row.incarnation} ${row.stream}`, row]))
   const late = isInterrupted ? longestStall : onItsWay
+  const isDenied = deniedRecordings(examination)
   const findings: Finding[] = []
   const latest = new Map(
     rooms.filter(one => one.stored !== undefined).map(room => [`${room.app} ${room.roomUuid}`, room]),
@@ -66,6 +69,9 @@ export async function examineComplete(
       if (!(examination.streams?.includes(stream) ?? true)) continue
       const row = byPlace.get(`${place} ${stream}`)
       byPlace.delete(`${place} ${stream}`)
+      if (wasOff(examination, { app: room.app, stream }, room.openedAt, room.destroyedAt ?? examination.end))
+        continue
+      if (stream === 'recordings' && isDenied(room)) continue
       if (!row) {
         findings.push({ kind: 'complete', text: `${place} ${stream}: nobody says whether it is` })
         continue

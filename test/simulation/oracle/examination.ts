@@ -4,6 +4,7 @@ import type { Plan } from './contract.ts'
 import type { Hand } from './hands.ts'
 import type { Lesson } from './lessons.ts'
 import type { Mark } from './marks.ts'
+import type { Off } from './off.ts'
 import type { Selection } from './selection.ts'
 import type { Standstill } from './standstills.ts'
 import type { Wanted } from './wanted.ts'
@@ -103,6 +104,8 @@ export interface Examination {
   readonly tightenedAt?: number
   /** The configuration leaves a tenth of a day's requests to others, and says nothing else of limits. */
   readonly spares?: boolean
+  /** Streams that were off for a while in the section of one app alone. */
+  readonly off?: readonly Off[]
   /** Neither names nor chats are kept. */
   readonly isDiscreet?: boolean
   /** Servers among the users of calls are not asked for. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Examination } from './examination.ts'
-import { examineForgotten } from './forgotten.ts'
+import { examineForgotten, examineRoomForgotten } from './forgotten.ts'
 
 const person = { app: 'alpha', kind: 'user', id: 'user-7x' } as const
 const masked = 'forgotten-0123456789abcdef'
@@ -41,5 +41,49 @@ describe('who is forgotten', () => {
     ['wrote what they wrote', { user: masked, name: masked, message: 'hello' }, /wrote hello/],
   ])('is found where it %s', async (_, words, said) => {
     expect(await judge([gone, other], [words])).toEqual([expect.stringMatching(said)])
+  })
+})
+
+describe('a room of which everyone is forgotten', () => {
+  const row = (incarnation: number, user_uuid: string, message: string, room_uuid = 'r') =>
+    JSON.stringify({ app_id: 'alpha', room_uuid, incarnation, user_uuid, message })
+  const came = [row(1, 'user-1x', ''), row(2, 'user-2x', '')]
+  const wrote = [row(1, 'user-1x', 'hello'), row(2, 'user-2x', 'hello'), row(1, 'user-1x', 'hello', 'other')]
+  const gone = [row(1, masked, ''), row(2, masked, '')]
+  const judge = (...texts: readonly string[]) => {
+    const tables = (attendance: readonly string[], chat: readonly string[]) =>
+      new Map([
+        ['classroom.attendance', attendance],
+        ['classroom.chat_message', chat],
+      ])
+    return examineRoomForgotten({ app: 'alpha', name: 'r' }, tables(came, wrote), tables(gone, texts))
+  }
+
+  it('tells of nobody, whichever class it was, and others tell as before', () => {
+    expect(judge(...gone, wrote[2]!)).toEqual([])
+  })
+
+  it('is known in what nobody could read of the feed', () => {
+    const body = (user: string) => {
+      const text = JSON.stringify({ roomUuid: 'r', data: { fromUser: { userUuid: user } } })
+      return JSON.stringify({ app_id: 'alpha', series: '', body: `\\x${Buffer.from(text).toString('hex')}` })
+    }
+    const found = (user: string) =>
+      examineRoomForgotten(
+        { app: 'alpha', name: 'r' },
+        new Map([['classroom.attendance', came]]),
+        new Map([['ingest.dead_letter', [body(user)]]]),
+      )
+    expect(found(masked)).toEqual([])
+    expect(found('user-1x').map(({ text }) => text)).toEqual([expect.stringMatching(/user-1x still stands/)])
+  })
+
+  it.each([
+    ['tells of who was in its first class', [wrote[0]!, gone[1]!, wrote[2]!], /user-1x still stands/],
+    ['tells what they wrote', [row(1, masked, 'hello'), gone[1]!, wrote[2]!], /somebody wrote hello/],
+    ['has lost a row', [gone[0]!, wrote[2]!], /there were 2 rows, and are 1/],
+    ['takes another room with it', [...gone], /of others there was/],
+  ])('is found where it %s', (_, texts, said) => {
+    expect(judge(...texts).map(({ text }) => text)).toContainEqual(expect.stringMatching(said))
   })
 })

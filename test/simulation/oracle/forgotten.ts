@@ -1,10 +1,10 @@
 import { Findings } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
 
-/** Somebody who is to be forgotten: in classrooms by the ID of a user, in calls by that of calls. */
+/** Somebody who is to be forgotten: in classrooms by the ID of a user, in calls by that of calls, or whoever was in a room. */
 export interface Person {
   readonly app: string
-  readonly kind: 'user' | 'uid'
+  readonly kind: 'user' | 'uid' | 'room'
   readonly id: string
 }
 
@@ -89,6 +89,58 @@ export function examineToldAgain(people: readonly Person[], told: Told): readonl
           found.add('different', `told again in ${table}`, `${id} stands in ${text.slice(0, 300)}`)
   }
   return found.list()
+}
+
+/**
+ * Of whoever was in a room of that name, however often it was used, no row of it tells any more, nor what they wrote; its rows
+ * stay, and those of other rooms stay as they are.
+ */
+export function examineRoomForgotten(room: Room, before: Told, after: Told): readonly Finding[] {
+  const found = new Findings()
+  const isOf = (text: string) => {
+    const row = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const isOfLetter = typeof row.body === 'string' && bytesOf(row.body).includes(JSON.stringify(room.name))
+    return row.app_id === room.app && ((row.room_uuid ?? row.series) === room.name || isOfLetter)
+  }
+  const people = new Set(
+    (before.get('classroom.attendance') ?? []).filter(isOf).flatMap(text => {
+      const { user_uuid: id } = JSON.parse(text) as { readonly user_uuid: string | null }
+      return id === null ? [] : [id]
+    }),
+  )
+  const words = [...people].map(id => ({ id, ...wordOf(id) }))
+  for (const [table, texts] of after) {
+    const [own, others] = [texts.filter(isOf), texts.filter(text => !isOf(text))]
+    for (const { id, plain, bytes } of words)
+      for (const text of own)
+        if (plain.test(text) || text.includes(bytes))
+          found.add('different', `room forgotten in ${table}`, `${id} still stands in ${text.slice(0, 300)}`)
+    if (!lasting.test(table)) continue
+    const former = before.get(table) ?? []
+    const count = former.filter(isOf).length
+    if (count !== own.length)
+      found.add('lost', `room forgotten in ${table}`, `there were ${count} rows, and are ${own.length}`)
+    const now = new Set(others)
+    for (const text of former)
+      if (!isOf(text) && !now.has(text))
+        found.add('lost', `room forgotten in ${table}`, `of others there was ${text.slice(0, 300)}`)
+  }
+  for (const text of (after.get('classroom.chat_message') ?? []).filter(isOf)) {
+    const { message } = JSON.parse(text) as { readonly message: string }
+    if (message !== '') found.add('different', 'room forgotten', `somebody wrote ${message}`)
+  }
+  return found.list()
+}
+
+/** What stands in bytes as the database writes them. */
+function bytesOf(hex: string): string {
+  return Buffer.from(hex.replace(/^\\x/, ''), 'hex').toString()
+}
+
+/** A room, however often its name was used. */
+export interface Room {
+  readonly app: string
+  readonly name: string
 }
 
 /** How an ID stands in a text, and how in bytes. */

@@ -5,6 +5,7 @@ import type { Examination, Finding } from './examination.ts'
 interface Letter {
   readonly app: string
   readonly stream: string
+  readonly series: string
   readonly text: string
 }
 
@@ -18,11 +19,11 @@ export async function examineLetters(
   isRead: (room: TrueRoom, stream: 'room-events' | 'popup-quiz' | 'poll', at: number) => boolean,
 ): Promise<readonly Finding[]> {
   const letters = await rows<Letter>(
-    `select app_id as app, stream, convert_from(body, 'latin1') as text from ingest.dead_letter`,
+    `select app_id as app, stream, series, convert_from(body, 'latin1') as text from ingest.dead_letter`,
   )
   const streams = new Set(letters.map(({ app, stream }) => `${app} ${stream}`))
   const unread = isCalm ? strangeAnswers(sandbox).difference(streams) : []
-  const kept = new Set(letters.flatMap(({ app, text }) => namesOf(app, text)))
+  const kept = new Set(letters.flatMap(({ app, series, text }) => namesOf(app, series, text)))
   const uncounted = await readUnkept(rows)
   const missing = rooms.flatMap(room => {
     const { app, roomUuid } = room
@@ -32,7 +33,7 @@ export async function examineLetters(
     const items = room.items.flatMap(({ malformed, widget, at, item }) => {
       const stream = widget === 'poll' ? 'poll' : 'popup-quiz'
       if (!malformed || !isRead(room, stream, at)) return []
-      return [[stream, `${app} ${canonical(storable(item))}`] as const]
+      return [[stream, `${app} ${roomUuid} ${canonical(storable(item))}`] as const]
     })
     const unkept = [...records, ...items].filter(([, name]) => !kept.has(name))
     return [...Map.groupBy(unkept, ([stream]) => stream)].flatMap(([stream, names]) => {
@@ -77,11 +78,11 @@ function strangeAnswers({ arrivals }: Examination['sandbox']): ReadonlySet<strin
   return new Set(strange.map(({ app, operation = '' }) => `${app} ${streamOf[operation]}`))
 }
 
-/** A record is known by its room and sequence, an item by all that it says; a page that nobody can read is neither. */
-function namesOf(app: string, text: string): readonly string[] {
+/** A record is known by its room and sequence, an item by its room and all that it says; a page that nobody can read is neither. */
+function namesOf(app: string, series: string, text: string): readonly string[] {
   try {
     const item = parseExactly(Buffer.from(text, 'latin1').toString()) as Readonly<Record<string, unknown>>
-    return [`${app} ${item.roomUuid} ${item.sequence}`, `${app} ${canonical(storable(item))}`]
+    return [`${app} ${item.roomUuid} ${item.sequence}`, `${app} ${series} ${canonical(storable(item))}`]
   } catch {
     return []
   }

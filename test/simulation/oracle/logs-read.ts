@@ -51,3 +51,32 @@ export function liveEvents(examination: Examination): (room: TrueRoom, event: Tr
     return known !== undefined && readAt(room).some(time => known < time && time + onItsWay < at)
   }
 }
+
+/** Whether the log of a room was served after it had got an event: some are told by the feed before. */
+export function loggedEvents({ sandbox }: Examination): (room: TrueRoom, event: TrueEvent) => boolean {
+  const last = new Map<string, number>()
+  for (const { app, operation, target, time, status } of sandbox.arrivals.list(0, sandbox.arrivals.count)) {
+    const room = operation === 'roomEvents' && status === 200 && /\/rooms\/([^/]+)\//.exec(target)?.[1]
+    if (room) last.set(`${app} ${decodeURIComponent(room)}`, time)
+  }
+  return ({ app, roomUuid }, { at, loggedFrom = at }) => (last.get(`${app} ${roomUuid}`) ?? 0) >= loggedFrom
+}
+
+/** Whether the provider, when it was asked last, told of no recording of a room, whatever there was: nobody can know better. */
+export function deniedRecordings({ sandbox }: Examination): (room: TrueRoom) => boolean {
+  const told = new Map<string, { readonly time: number; readonly isEmpty: boolean }[]>()
+  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
+    0,
+    sandbox.arrivals.count,
+  )) {
+    const room = operation === 'recordings' && status === 200 && /\/rooms\/([^/]+)\//.exec(target)?.[1]
+    if (!room || (fault !== undefined && fault !== 'empty' && fault !== 'latency')) continue
+    const key = `${app} ${decodeURIComponent(room)}`
+    const own = told.get(key) ?? []
+    told.set(key, own)
+    own.push({ time, isEmpty: fault === 'empty' })
+  }
+  return ({ app, roomUuid, openedAt, destroyedAt = Number.POSITIVE_INFINITY }) =>
+    told.get(`${app} ${roomUuid}`)?.findLast(({ time }) => openedAt <= time && time <= destroyedAt)
+      ?.isEmpty ?? false
+}

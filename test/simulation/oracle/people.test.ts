@@ -84,7 +84,12 @@ const truth: Readonly<Record<string, readonly Row[]>> = {
   head_count: [heads(0, 1), heads(1, 2), heads(10, 3), heads(20, 2), heads(30, 3), heads(40, 0)],
   attention: [{ ...room, until: begun + 40 * minute, first: 1.45, second: 1.5, acts: '0 1' }],
   attendance_by_day: [{ ...attended, day: '2026-01-06', stays: 3 }],
-  attendance_by_week: [{ ...attended, day: '2026-01-05' }],
+  attendance_by_week: [
+    {
+      ...{ ...attended, day: '2026-01-05', students_before: 0, visits_before: 0, minutes_before: 0 },
+      change: null,
+    },
+  ],
 }
 
 /** What is found where the views say this, of an app whose day begins eight hours before that of UTC. */
@@ -117,6 +122,34 @@ it.each(Object.keys(truth))('what classroom.%s says otherwise is told', async vi
   const [first, ...others] = truth[view]!
   const [column] = Object.keys(first!).filter(name => !['app_id', 'room_uuid'].includes(name))
   expect(await judge({ [view]: [{ ...first, [column!]: 'other' }, ...others] })).toEqual(changed(view))
+})
+
+it('a week is told beside the one before it, in which who came on two days counts once', async () => {
+  const week = truth.attendance_by_week![0]!
+  const second = {
+    ...standing,
+    incarnation: 2,
+    started_at: begun + 7 * 86_400_000,
+    ended_at: begun + 7 * 86_400_000,
+  }
+  const later = new Map([...stored, table('room', [standing, second])])
+  const told = [
+    week,
+    {
+      ...{ ...week, day: '2026-01-12', students: 0, visits: 0, minutes: 0 },
+      ...{ students_before: 2, visits_before: 2, minutes_before: 59 * minute, change: -1 },
+    },
+  ]
+  const found = async (weeks: readonly Row[]) => {
+    const views: Readonly<Record<string, readonly Row[]>> = {
+      ...{ ...truth, attendance_interval: stays, attendance_by_week: weeks },
+    }
+    const rows = (text: string) => Promise.resolve(views[/classroom\.(\w+)$/.exec(text)![1]!]!)
+    const all = await examinePeople({ rows: rows as never, hoursAhead: 8 }, later)
+    return all.filter(({ text }) => text.startsWith('classroom.attendance_by_week'))
+  }
+  expect(await found(told)).toEqual([])
+  expect(await found([week, { ...told[1]!, students_before: 3 }])).toHaveLength(2)
 })
 
 it('of a class that retention took nothing is said', async () => {

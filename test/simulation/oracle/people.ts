@@ -96,9 +96,11 @@ const views: readonly View[] = [
     name: 'attendance_by_week',
     columns: {
       ...{ app_id: 'app_id', day: 'week::text', classes: 'classes', students: 'students', visits: 'visits' },
-      minutes: minutes('student_minutes'),
+      ...{ minutes: minutes('student_minutes'), students_before: 'students_before' },
+      ...{ visits_before: 'visits_before', minutes_before: minutes('student_minutes_before') },
+      change: share('change'),
     },
-    expected: world => daysOf(world, mondayOf).map(({ stays: _, ...week }) => week),
+    expected: weeks,
   },
 ]
 
@@ -311,6 +313,22 @@ function daysOf({ rooms, stays, hoursAhead }: World, nameOf: (at: number) => str
       students: new Set(visits.map(([stay]) => stay!.user)).size,
       ...{ visits: visits.length, stays: visits.flat().length },
       minutes: sum(over.map(({ from, to }) => to! - from)),
+    }
+  })
+}
+
+/** Each week beside the one before it, of which nothing need be stored. */
+function weeks(world: World): readonly Row[] {
+  const all = daysOf(world, mondayOf)
+  const nobody: Row = { students: 0, visits: 0, minutes: 0 }
+  return all.map(({ stays: _, ...week }) => {
+    const monday = dayOf(Date.parse(String(week.day)) - 7 * 24 * hour)
+    const before = all.find(({ app_id, day }) => app_id === week.app_id && day === monday) ?? nobody
+    const isMore = Number(before.minutes) > 0
+    return {
+      ...{ ...week, students_before: before.students, visits_before: before.visits },
+      minutes_before: before.minutes,
+      change: isMore ? rounded(Number(week.minutes) / Number(before.minutes) - 1) : null,
     }
   })
 }

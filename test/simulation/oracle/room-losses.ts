@@ -2,6 +2,7 @@ import type { TrueRoom } from './classroom-truth.ts'
 import { isRoomStream, keysOf, missingOf, type RoomStream, roomStreams } from './complete.ts'
 import type { Examination, Finding } from './examination.ts'
 import type { StoredGap } from './gaps.ts'
+import { wasOff } from './off.ts'
 import type { StoredSchema } from './rows.ts'
 
 /** By so much a moment that the database dates may be beside that of the world: an answer was on its way, or its commit waited. */
@@ -63,6 +64,7 @@ export function examineRoomLosses(
     for (const stream of roomStreams) {
       // Of its log, the sequences that are missing are told.
       if (stream === 'room-events' || !(examination.streams?.includes(stream) ?? true)) continue
+      if (wasOff(examination, { app, stream }, room.openedAt, destroyedAt)) continue
       const lacking = lackingOf(room, stream, destroyedAt)
       const place = `${app} ${roomUuid} ${incarnation} ${stream}`
       if (lacking && !told.has(place))

@@ -2,7 +2,12 @@ import { beforeEach, expect, it } from 'vitest'
 import { examineWatched } from './watched.ts'
 
 function player(player_id: string, channel_name: string, status = 'running') {
-  return { app_id: 'alpha', player_id, channel_name, status, destroyed_at: null }
+  const number = Number(player_id.slice(1))
+  return {
+    ...{ app_id: 'alpha', player_id, channel_name, status, destroyed_at: null },
+    ...{ uid: number === 3 ? '30' : null, account: number === 4 ? 'a bot' : null },
+    ...{ created_at: 1_000 * number, last_seen_at: 9_000 + number },
+  }
 }
 
 const players = [
@@ -15,11 +20,23 @@ const busy = [
   { key: 'alpha old', is: 'old call' },
 ]
 
+function channel(channel_name: string, ...own: readonly (typeof players)[number][]) {
+  return {
+    ...{ app_id: 'alpha', channel_name, players: own.length },
+    running: own.filter(({ status }) => status === 'running').length,
+    player_ids: own.map(({ player_id }) => player_id),
+    users: own.map(({ uid, account }) => uid ?? account),
+    ...{ first_created_at: own[0]!.created_at, last_seen_at: own.at(-1)!.last_seen_at },
+  }
+}
+
+const [p1, p2, p3, p4, p5] = players as [Player, Player, Player, Player, Player]
+type Player = (typeof players)[number]
 const everybody = [
-  'alpha algebra 1 1 p1',
-  'alpha staff 1 1 p2',
-  'alpha nowhere 2 1 p3,p4',
-  'alpha old 1 1 p5',
+  channel('algebra', p1),
+  channel('staff', p2),
+  channel('nowhere', p3, p4),
+  channel('old', p5),
 ]
 let channels = everybody
 beforeEach(() => {
@@ -29,7 +46,7 @@ beforeEach(() => {
 /** What is found where these players are told to play for nobody. */
 async function judge(...told: readonly string[]): Promise<readonly string[]> {
   const rows = (text: string) => {
-    if (text.includes('players.channel')) return Promise.resolve(channels.map(said => ({ said })))
+    if (text.includes('players.channel')) return Promise.resolve(channels)
     return Promise.resolve(text.includes('orphan_player') ? told.map(id => ({ key: `alpha ${id}` })) : busy)
   }
   const found = await examineWatched(
@@ -56,10 +73,12 @@ it('of a call that nobody heard of for long nothing is said', async () => {
   expect(await judge('p3', 'p5')).toEqual([])
 })
 
-it('each channel is told with all who live in it, and how many of them play', async () => {
-  channels = [...everybody.slice(0, 2), 'alpha nowhere 1 1 p3', ...everybody.slice(3)]
-  expect(await judge('p3')).toEqual([
-    'players.channel: alpha nowhere 1 1 p3',
-    'players.channel: alpha nowhere 2 1 p3,p4',
-  ])
+it.each([
+  ['a player is missing', channel('nowhere', p3)],
+  ['the users are in another order', { ...channel('nowhere', p3, p4), users: ['a bot', '30'] }],
+  ['it is as old as its youngest', { ...channel('nowhere', p3, p4), first_created_at: 4_000 }],
+  ['it was seen when another was', { ...channel('nowhere', p3, p4), last_seen_at: 9_003 }],
+])('a channel of which %s is told otherwise than it is', async (_, nowhere) => {
+  channels = everybody.with(2, nowhere)
+  expect((await judge('p3')).map(text => text.split(':')[0])).toEqual(['players.channel', 'players.channel'])
 })

@@ -1,3 +1,4 @@
+import { canonical } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
 import type { Row, StoredTable } from './rows.ts'
 
@@ -42,32 +43,42 @@ export async function examineWatched(
 
 /** Every channel in which players live, with all of them, the oldest first. */
 async function examineChannels(rows: Examination['rows'], players: StoredTable): Promise<readonly Finding[]> {
-  const told = await rows<{ said: string }>(
-    `select concat_ws(' ', app_id, channel_name, players, running, array_to_string(player_ids, ',')) as said from players.channel`,
+  const told = await rows<Row>(
+    `select app_id, channel_name, players, running, player_ids, users, ${ms('first_created_at')} as first_created_at,
+            ${ms('last_seen_at')} as last_seen_at from players.channel`,
   )
   const living = players.rows.filter(row => row.destroyed_at === null && row.channel_name !== null)
   const age = (row: Row) => Number(row.created_at ?? Number.POSITIVE_INFINITY)
-  const should = [...Map.groupBy(living, row => `${row.app_id} ${row.channel_name}`)].map(
-    ([channel, own]) => {
-      const running = own.filter(({ status }) => status === 'running').length
-      const ids = own
-        .toSorted(
-          (one, other) => age(one) - age(other) || (String(one.player_id) < String(other.player_id) ? -1 : 1),
-        )
-        .map(({ player_id }) => player_id)
-      return `${channel} ${own.length} ${running} ${ids.join()}`
+  const should = [...Map.groupBy(living, row => canonical([row.app_id, row.channel_name])).values()].map(
+    (own): Row => {
+      const inOrder = own.toSorted(
+        (one, other) => age(one) - age(other) || (String(one.player_id) < String(other.player_id) ? -1 : 1),
+      )
+      const seen = own.flatMap(({ last_seen_at }) => (last_seen_at === null ? [] : [Number(last_seen_at)]))
+      return {
+        ...{ app_id: own[0]!.app_id, channel_name: own[0]!.channel_name, players: own.length },
+        running: own.filter(({ status }) => status === 'running').length,
+        player_ids: inOrder.map(({ player_id }) => player_id),
+        users: inOrder.map(({ uid, account }) => uid ?? account ?? null),
+        first_created_at: inOrder[0]!.created_at ?? null,
+        last_seen_at: seen.length === 0 ? null : Math.max(...seen),
+      }
     },
   )
-  const is = new Set(told.map(({ said }) => said))
-  return [
-    ...[...is.difference(new Set(should))].map(
-      text => ({ kind: 'different', text: `players.channel: ${text}` }) as const,
-    ),
-    ...[...new Set(should).difference(is)].map(
-      text => ({ kind: 'lost', text: `players.channel: ${text}` }) as const,
-    ),
-  ]
+  const said = (all: readonly Row[]) =>
+    new Set(all.map(row => canonical(channelColumns.map(column => row[column] ?? null))))
+  const [is, wanted] = [said(told), said(should)]
+  const wrong = (kind: 'different' | 'lost', texts: Iterable<string>) =>
+    [...texts].map(text => ({ kind, text: `players.channel: ${text}` }) as const)
+  return [...wrong('different', is.difference(wanted)), ...wrong('lost', wanted.difference(is))]
 }
+
+const ms = (time: string) => `round(extract(epoch from ${time}) * 1000)::float8`
+
+const channelColumns = [
+  ...['app_id', 'channel_name', 'players', 'running', 'player_ids', 'users'],
+  ...['first_created_at', 'last_seen_at'],
+]
 
 /** Channels in which something goes on, as far as is stored. */
 function readBusy(rows: Examination['rows'], end: number): Promise<readonly Channel[]> {
