@@ -7,14 +7,14 @@ import type { Timestamp } from '../../tables/json.ts'
 import { isLast, type Page, type ReadingSettings, type Reject } from '../page.ts'
 import { roomCadence } from '../parts/cadence.ts'
 import { bySequence, highest } from '../parts/holes.ts'
-import { mergeRows } from '../parts/items.ts'
+import { isSaid, mergeRows } from '../parts/items.ts'
 import { nothingNew, readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
 import type { LogStream } from '../stream.ts'
 import { beginning, type Change, readItems, WidgetState } from './read-items.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
-export function widgetStream<T>(
+export function widgetStream<T extends Question>(
   named: Pick<LogStream, 'name' | 'title' | 'writes'> & { readonly operation: Operation & Listing<unknown> },
   log: WidgetLog<T>,
 ): LogStream {
@@ -55,9 +55,11 @@ export interface WidgetContext {
   readonly latest: Timestamp
 }
 
-interface WidgetLog<T> {
+interface WidgetLog<T extends Question> {
   readonly widget: Widget
   readonly schema: z.ZodType<T>
+  /** Whether a change starts the quiz or poll that it names. */
+  readonly starts: (change: Change<T>) => boolean
   readonly read: (changes: readonly Change<T>[], context: WidgetContext) => WidgetReading
 }
 
@@ -65,8 +67,8 @@ interface WidgetLog<T> {
  * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
  * the fold is what was known before it, so that the page can be read again and shows what was appended.
  */
-function rowsOfWidget<T>(
-  { widget, schema, read }: WidgetLog<T>,
+function rowsOfWidget<T extends Question>(
+  { widget, schema, starts, read }: WidgetLog<T>,
   page: Page,
   streamState: WidgetState,
 ): ToRowsWith<WidgetState> {
@@ -85,8 +87,8 @@ function rowsOfWidget<T>(
     first: page.cursor === null ? lowest : fold.first,
   }
   const isEnd = isLast(page)
-  const isBackwards =
-    isEnd && page.cursor !== null && last !== null && fold.first !== null && last < fold.first
+  const isBehind = isEnd && page.cursor !== null && last !== null && fold.first !== null && last < fold.first
+  const isBackwards = isBehind || isBegunLate(changes, starts, fold.question)
   const before = page.cursor === null ? null : fold
   return {
     rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
@@ -105,6 +107,27 @@ function rowsOfWidget<T>(
     ...(isBackwards && { isBackwards }),
     unfinished: false,
   }
+}
+
+/**
+ * Items without a number have no place but where they lie: a log that lists the newest first has another item there each
+ * time. It shows by a quiz or poll that is started behind what the page tells of it; `question` was started before.
+ */
+function isBegunLate<T extends Question>(
+  changes: readonly Change<T>[],
+  starts: (change: Change<T>) => boolean,
+  question: string | null,
+): boolean {
+  const begun = new Set([question])
+  const unbegun = new Set<string>()
+  for (const change of changes.filter(({ item }) => !isSaid(item.sequence))) {
+    const named = change.value.popupQuizId || change.value.pollId
+    if (!named || begun.has(named)) continue
+    if (!starts(change)) unbegun.add(named)
+    else if (unbegun.has(named)) return true
+    else begun.add(named)
+  }
+  return false
 }
 
 /**
