@@ -210,6 +210,8 @@ describe('a log of items without numbers that tells of a quiz or poll before it 
     expect(isBackwards(name, [choose('q1'), begin('q1')])).toEqual([true])
     expect(isBackwards(name, [begin('q2'), end('q1'), choose('q1'), begin('q1')])).toEqual([true])
     expect(isBackwards(name, [end('q1'), choose('q1')], [choose('q1'), begin('q1')])).toEqual([false, true])
+    // It is read to its end all the same.
+    expect(isBackwards(name, [choose('q2'), begin('q2')], [begin('q1')])).toEqual([false, true])
   })
 
   it.each(['popup-quiz', 'poll'] as const)('and no other log of a %s does', name => {

@@ -81,25 +81,29 @@ function rowsOfWidget<T extends Question>(
   const positions = events.map(({ position }) => position).toSorted(bySequence)
   const [lowest = null, last = null] = [positions[0], positions.at(-1)]
   const seen = highest(streamState.seen, last)
+  const isLate = fold.isBackwards === true || isBegunLate(changes, starts, fold.question)
   const onwards = {
+    ...(isLate && ({ isBackwards: true } as const)),
     position: fold.position + page.items.length,
     question: reading.question,
     first: page.cursor === null ? lowest : fold.first,
   }
   const isEnd = isLast(page)
-  const isBehind = isEnd && page.cursor !== null && last !== null && fold.first !== null && last < fold.first
-  const isBackwards = isBehind || isBegunLate(changes, starts, fold.question)
+  const isBehind = page.cursor !== null && last !== null && fold.first !== null && last < fold.first
+  const isBackwards = isEnd && (isBehind || isLate)
   const before = page.cursor === null ? null : fold
+  const onwardState = {
+    ...streamState,
+    lost: false,
+    seen,
+    caughtUp: streamState.caughtUp || isEnd,
+    held: isEnd ? events.length : null,
+    fold: page.nextId === undefined ? before : onwards,
+  }
   return {
     rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
-    streamState: {
-      ...streamState,
-      lost: false,
-      seen,
-      caughtUp: streamState.caughtUp || isEnd,
-      held: isEnd ? events.length : null,
-      fold: page.nextId === undefined ? before : onwards,
-    },
+    // Places in a log that runs backwards tell nothing of what was read.
+    streamState: isBackwards ? streamState : onwardState,
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
     rejects: [...rejects, ...reading.rejects],
