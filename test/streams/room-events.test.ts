@@ -354,3 +354,13 @@ describe('a log that is told from its end to its beginning', () => {
     expect(readAll(state, from(3, 3)).last?.room).toMatchObject({ opens: true })
   })
 })
+
+it('a stream that is named by a number has the text of it, as the users of a call have', () => {
+  const event = (streamUuid: unknown) => ({
+    ...{ roomUuid: 'algebra-7b', cmd: 20, sequence: 1 },
+    data: { onlineUsers: [{ userUuid: 'ann', streamUuid }] },
+  })
+  const streamOf = (streamUuid: unknown) =>
+    read({ items: [event(streamUuid) as Json] }).rows['classroom.attendance']?.[0]?.stream_uuid
+  expect([501, 9_007_199_254_740_993n, '501'].map(streamOf)).toEqual(['501', '9007199254740993', '501'])
+})
