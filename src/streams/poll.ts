@@ -40,7 +40,7 @@ export const poll = widgetStream(
     operation,
     writes: [pollTable, pollSubmission, pollTally],
   },
-  { widget: 'poll', schema: PollChange, read },
+  { widget: 'poll', schema: PollChange, starts, read },
 )
 
 const fields = Object.keys(PollChange.shape)

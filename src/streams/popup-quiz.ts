@@ -32,7 +32,7 @@ export const popupQuiz = widgetStream(
     operation,
     writes: [quiz, quizSubmission],
   },
-  { widget: 'popupQuiz', schema: QuizChange, read },
+  { widget: 'popupQuiz', schema: QuizChange, starts, read },
 )
 
 const fields = Object.keys(QuizChange.shape)

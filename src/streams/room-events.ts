@@ -71,7 +71,9 @@ function isOpen(verdict: ReturnType<typeof recognise>, { nextId }: Page): boolea
 }
 
 /** The first page of a log tells whether the room is still the one that is known, or what follows must tell. */
-function rowsOfBeginning(page: Page, read: EventPage, streamState: LogState): ToRowsWith<LogState> {
+function rowsOfBeginning(page: Page, read: EventPage, stored: LogState): ToRowsWith<LogState> {
+  const isEndFirst = stored.isBackwards === true && page.nextId !== undefined
+  const streamState = isEndFirst ? { ...stored, fingerprint: '', isOther: false } : stored
   const begun = begin('', read.events)
   const verdict = recognise(streamState.fingerprint, begun)
   if (verdict === 'other' || (streamState.isOther && verdict !== 'undecided'))

@@ -173,6 +173,20 @@ describe('the series of real-time quality', () => {
     expect(received).toEqual([from, from + 40])
   })
 
+  it('take a time that nothing is told of for one that has no value, of the project and of users', () => {
+    const [series] = realtimeQualitySeries(settings)
+    const range = { from: 1_767_225_600, to: 1_767_225_660 }
+    const items = [{ ts: range.from, audioFreezeRate: 1 }, { ts: range.from + 20 }]
+    const read = (one: WindowSeries, items: readonly object[]) =>
+      streams['realtime-quality'].toRows(windowPageOf({ series: one, range, items }))
+    expect(read(series!, items)).toMatchObject({ rejects: [], received: [range.from] })
+    const users = realtimeQualitySeries(settings).at(-1)!
+    expect(read(users, [{ uid: 7, values: items }])).toMatchObject({ rejects: [] })
+    // A value may stand there, and cannot be read.
+    expect(read(series!, [{ ts: range.from, rate: '1 %' }]).rejects).toHaveLength(1)
+    expect(read(series!, [{ ts: range.from, userCount: 1 }]).rejects).toHaveLength(1)
+  })
+
   it('have no users without a channel, unless users of the whole project are wanted', () => {
     const series = (parts: object) => realtimeQualitySeries({ ...settings, channels: [], ...parts })
     expect(keys(series({}))).toEqual(['Native/audioFreezeRate'])

@@ -315,3 +315,52 @@ it('a page from the middle of a log whose stream state is broken makes no rows a
   expect(anew.room).toEqual({ kind: 'incarnation', incarnation: 3, opens: false })
   expect(stream.rereads(anew.streamState)).toBe(false)
 })
+
+describe('a log that is told from its end to its beginning', () => {
+  const from = (highest: number, count: number) => Array.from({ length: count }, (_, n) => chat(highest - n))
+  const readAll = (state: Json, ...pages: readonly (readonly object[])[]) =>
+    pages.reduce<{ state: Json; last: ReturnType<typeof read> | undefined }>(
+      ({ state }, items, n) => {
+        const cursor = n === 0 ? null : `n${n}`
+        const nextId = n < pages.length - 1 ? `n${n + 1}` : undefined
+        const last = read({ items: items as Json[], cursor, nextId }, state)
+        return { state: last.isBackwards ? stream.rewind(last.streamState) : last.streamState, last }
+      },
+      { state, last: undefined },
+    )
+
+  it('is known by a last page that lies before its first one, and proves nothing of holes', () => {
+    const { last } = readAll(null, from(40, 15), from(20, 15), from(5, 5))
+    expect(last).toMatchObject({ isBackwards: true, unfinished: false })
+    expect(last?.holes).toBeUndefined()
+    const others = [
+      [[1, 2].map(chat), [3, 4].map(chat)],
+      [[3, 2, 1].map(chat)],
+      [[1, 2, 4].map(chat), [5, 6].map(chat), [3].map(chat)],
+      [[1].map(chat), []],
+    ]
+    expect(others.map(pages => readAll(null, ...pages).last?.isBackwards)).toEqual(
+      others.map(() => undefined),
+    )
+  })
+
+  it('is of the same room though its first pages have no event in common', () => {
+    const { state } = readAll(null, from(40, 15), from(25, 25))
+    const later = readAll(state, from(100, 15), from(85, 85))
+    expect(later.last?.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
+    const small = readAll(state, from(100, 3), from(97, 3), from(94, 94))
+    expect(small.last?.room).toEqual({ kind: 'incarnation', incarnation: 1, opens: false })
+    // What comes on one page is all there is: another room.
+    expect(readAll(state, from(3, 3)).last?.room).toMatchObject({ opens: true })
+  })
+})
+
+it('a stream that is named by a number has the text of it, as the users of a call have', () => {
+  const event = (streamUuid: unknown) => ({
+    ...{ roomUuid: 'algebra-7b', cmd: 20, sequence: 1 },
+    data: { onlineUsers: [{ userUuid: 'ann', streamUuid }] },
+  })
+  const streamOf = (streamUuid: unknown) =>
+    read({ items: [event(streamUuid) as Json] }).rows['classroom.attendance']?.[0]?.stream_uuid
+  expect([501, 9_007_199_254_740_993n, '501'].map(streamOf)).toEqual(['501', '9007199254740993', '501'])
+})

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { streams } from '../../src/streams/index.ts'
 import type { Page } from '../../src/streams/page.ts'
 import type { Json } from '../../src/tables/json.ts'
@@ -181,4 +181,50 @@ it('a log whose last page lies before its first one runs backwards, and no other
   expect([pages([1, 2], [3, 4]), pages([3, 2, 1]), pages([1, 3], [4, 5], [2]), pages([1], [])]).toEqual(
     Array.from({ length: 4 }, () => false),
   )
+})
+
+describe('a log of items without numbers that tells of a quiz or poll before it was started runs backwards', () => {
+  const end = (id: string) => ({
+    changeProperties: { extra: { pollId: id, popupQuizId: id, pollingState: 0, answerState: 0 } },
+  })
+  const begin = (id: string) => ({
+    changeProperties: { extra: { pollId: id, popupQuizId: id, pollingState: 1, answerState: 1 } },
+  })
+  const choose = (id: string) => ({
+    changeProperties: { pollId: id, popupQuizId: id, selectIndex: [0], selectedItems: ['A'] },
+  })
+  type Items = readonly object[]
+
+  const isBackwards = (name: 'popup-quiz' | 'poll', ...pages: readonly Items[]) => {
+    let state: Json = null
+    return pages.map((items, n) => {
+      const cursor = n === 0 ? null : `n${n}`
+      const nextId = n < pages.length - 1 ? `n${n + 1}` : undefined
+      const result = streams[name].toRows(pageOf({ items: items as Json[], cursor, nextId }), state)
+      state = result.streamState
+      return result.isBackwards === true
+    })
+  }
+
+  it.each(['popup-quiz', 'poll'] as const)('%s', name => {
+    expect(isBackwards(name, [choose('q1'), begin('q1')])).toEqual([true])
+    expect(isBackwards(name, [begin('q2'), end('q1'), choose('q1'), begin('q1')])).toEqual([true])
+    expect(isBackwards(name, [end('q1'), choose('q1')], [choose('q1'), begin('q1')])).toEqual([false, true])
+    // It is read to its end all the same.
+    expect(isBackwards(name, [choose('q2'), begin('q2')], [begin('q1')])).toEqual([false, true])
+  })
+
+  it.each(['popup-quiz', 'poll'] as const)('and no other log of a %s does', name => {
+    const all = [begin('q1'), choose('q1'), end('q1'), begin('q2'), choose('q1'), choose('q2'), begin('q1')]
+    const none = (pages: readonly Items[]) => pages.map(() => false)
+    const others: readonly (readonly Items[])[] = [
+      [all],
+      // Begun again, on a page that does not tell of the first time.
+      [[begin('q1')], [choose('q1'), end('q1'), begin('q1')]],
+      // The beginning is not told any more.
+      [[choose('q0'), end('q0'), begin('q1'), choose('q1')]],
+      [[choose('q1'), begin('q1')].map((item, n) => ({ ...item, sequence: 9 - n }))],
+    ]
+    expect(others.map(pages => isBackwards(name, ...pages))).toEqual(others.map(none))
+  })
 })

@@ -95,8 +95,9 @@ export function cursorTask(
       const rejects = [...pageResult.rejects, ...page.lacking]
       const isAnew = isRepeated || pageResult.isBackwards === true
       const told = { ...pageResult, rejects, digest, isRepeated: isAnew, withoutData, isAskedAgain: false }
-      // Where in the log the page lies is not known: what follows it would be counted on from a place that is wrong.
-      const anew = isAnew && stream.kind === 'log' && { streamState: stream.rewind(streamState) }
+      // Where in the log a page lies that came again is not known: what follows would be counted on from a place that is wrong.
+      const found = isRepeated ? streamState : pageResult.streamState
+      const anew = isAnew && stream.kind === 'log' && { streamState: stream.rewind(found) }
       const rows = answer?.unstored(pageResult.rows) ?? pageResult.rows
       return { ...told, ...anew, rows, holdsBack: holdsBack(pageResult) }
     },

@@ -282,10 +282,10 @@ export class Rescheduler {
     const { stream } = schedule
     if (stream.isParent) {
       const room = this.#placed(name)
-      const isNameOnly = room === undefined || (room.from === 'name' && !room.whereabouts.isFound)
       // What failed before says nothing of the room: it is asked again as soon as after any first denial.
       if (!this.#absences.get(region)!.isDenied(name)) schedule.succeed(name)
-      if (isNameOnly || this.#isMissing(name, 'room', region)) return this.#afterEnd(name, region)
+      if (!room || isNameOnly(room) || this.#isMissing(name, 'room', region))
+        return this.#afterEnd(name, region)
       this.#rooms.distrust(name)
       const row = schedule.fail(name)
       const isNew = room.whereabouts.isTriedElsewhere() && row < this.#absences.size
@@ -303,10 +303,15 @@ export class Rescheduler {
   /** The room is over in the region; another one may know it. */
   async #afterEnd(name: string, region: string): Promise<number | undefined> {
     const { app, store, log } = this.#context
-    if (this.#rooms.find(name)?.whereabouts.isElsewhere(region)) return 0
+    const room = this.#rooms.find(name)
+    const wasRoom = room !== undefined && !isNameOnly(room)
+    if (room?.whereabouts.isElsewhere(region)) return 0
     await store.forgetRoom(this.#context.fence(), app.id, name)
     this.#forget(name)
-    log.info('the provider no longer knows a room; what was not read of it is lost', { app: app.id })
+    if (wasRoom)
+      log.info('the provider no longer knows a room; what was not read of it is lost', { app: app.id })
+    // Most calls of some apps are in channels that are no rooms.
+    else log.debug('the provider knows no room of the name of a channel', { app: app.id })
     return undefined
   }
 
@@ -332,4 +337,9 @@ export class Rescheduler {
     if (schedule.stream.kind === 'feed') this.#poller.feedGaps(series).suspect()
     return afterFault(this.#context, schedule.stream.name, error, () => schedule.fail(series))
   }
+}
+
+/** Nothing but a list of the app, such as that of calls, or the configuration names it. */
+function isNameOnly({ from, whereabouts }: RoomMemory): boolean {
+  return from === 'name' && !whereabouts.isFound
 }

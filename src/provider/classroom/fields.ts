@@ -85,7 +85,8 @@ export const Person = z.looseObject({
   userUuid: personId,
   userName: open(z.string()),
   role: open(role),
-  streamUuid: open(z.string()),
+  // Users of calls have a number, and it may be that.
+  streamUuid: open(orNumber(z.string())),
   type: z.unknown().optional(),
   updateTime: open(instant),
 })

@@ -32,6 +32,7 @@ export function readLog(
   const { rows, recordId } = rowsOf(placed, page, fold.recordId)
   const walk = walkPage(places, page, streamState, fold)
   const seen = highest(streamState.seen, walk.last)
+  const [lowest, last] = [places[0]?.sequence, places.at(-1)?.sequence]
   const read = { ...streamState, seen, sparse: streamState.sparse || walk.holes.length > mostHoles }
   const common = {
     rows,
@@ -41,19 +42,24 @@ export function readLog(
     hints: hintsOf(rows, placed, page, streamState.seen),
   } as const
   if (page.nextId !== undefined) {
+    const first = page.cursor === null ? lowest : fold.first
     const onwards = { lastTime, lastSequence: walk.last, recordId, holes: read.sparse ? [] : walk.holes }
-    return { ...common, streamState: { ...read, fold: onwards }, unfinished: false }
+    const begun = first === undefined ? onwards : { first, ...onwards }
+    return { ...common, streamState: { ...read, fold: begun }, unfinished: false }
   }
   const here = { ...read, fold: page.cursor === null ? null : fold }
   // Where in the log it leads is not known: nothing is concluded, and it goes on from this page, or from the beginning.
   if (page.looping) return { ...common, streamState: here, unfinished: false }
+  if (page.cursor !== null && last !== undefined && fold.first !== undefined && last < fold.first)
+    return { ...common, streamState: { ...here, isBackwards: true }, isBackwards: true, unfinished: false }
+  const { isBackwards: _, ...forwards } = here
   const readAt = Date.parse(answerTime(page).at)
   const isAgain = streamState.rereading && readAt - streamState.countedAt >= readsApart
   const tally = read.sparse ? [] : tallyHoles(walk.holes, streamState.tally, isAgain ? 'again' : 'same')
   return {
     ...common,
     streamState: {
-      ...here,
+      ...forwards,
       caughtUp: true,
       rereading: false,
       tally,
@@ -146,6 +152,8 @@ const SequenceNumber = EventRecord.shape.sequence
 
 /** What has been learned of a log up to the beginning of a page. */
 const LogFold = z.object({
+  /** Lowest sequence on the first page of the log. */
+  first: SequenceNumber.exactOptional(),
   /** Latest of the provider's own times so far. */
   lastTime: z.string().nullable(),
   lastSequence: SequenceNumber.nullable(),
@@ -169,6 +177,8 @@ export const LogState = z.object({
   seen: SequenceNumber.nullable().default(null),
   /** The log has been read to its end: what comes after `seen` on the last page is new. */
   caughtUp: z.boolean().default(false),
+  /** It is told from its end to its beginning: its first page has other events each time. */
+  isBackwards: z.literal(true).exactOptional(),
   /** What was known at the stored cursor is lost: the log must be read from its beginning. */
   lost: z.boolean().default(false),
   /** A reading from the beginning is under way. */

@@ -100,8 +100,8 @@ export type Problem = Omit<Reject, 'item'>
 
 /**
  * Reads one `{ts, <metric>: value}`. The value stands under the name of the metric, or is the only number
- * besides the time, unless another metric is called so. null says that there is none. `path` leads to it where it lies
- * inside an item.
+ * besides the time, unless another metric is called so. null says that there is none, and so does a time alone: some leave
+ * out what is null. `path` leads to it where it lies inside an item.
  */
 function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 'no value' {
   if (!isObject(item)) return problem('not_an_object', path, 'must be an object')
@@ -110,6 +110,7 @@ function readPoint(item: unknown, metric: string, path = ''): Point | Problem | 
   if (second === undefined) return problem('wrong_type', `${path}ts`, 'must be Unix seconds')
   if (!isUnixSecond(second)) return problem('out_of_range', `${path}ts`, 'must be whole Unix seconds')
   const name = nameOf(item, metric)
+  if (name === undefined && Object.keys(item).length === 1) return 'no value'
   if (name === undefined) return problem('missing_key', `${path}${metric}`, 'must be there')
   if (item[name] === null) return 'no value'
   const value = readNumber(item[name])

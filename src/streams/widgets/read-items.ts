@@ -14,6 +14,8 @@ const WidgetFold = z.object({
   position: z.int().min(0),
   /** The quiz or poll last started: later summaries may name none. */
   question: z.string().nullable(),
+  /** A page told of a quiz or poll before it was started. */
+  isBackwards: z.literal(true).exactOptional(),
   /** Lowest place on the first page of the log. */
   first: EventRecord.shape.sequence.nullable().default(null),
 })

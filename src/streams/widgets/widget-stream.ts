@@ -7,14 +7,14 @@ import type { Timestamp } from '../../tables/json.ts'
 import { isLast, type Page, type ReadingSettings, type Reject } from '../page.ts'
 import { roomCadence } from '../parts/cadence.ts'
 import { bySequence, highest } from '../parts/holes.ts'
-import { mergeRows } from '../parts/items.ts'
+import { isSaid, mergeRows } from '../parts/items.ts'
 import { nothingNew, readState, restart, type ToRowsWith, withState } from '../parts/stream-state.ts'
 import { latestBelieved } from '../parts/values.ts'
 import type { LogStream } from '../stream.ts'
 import { beginning, type Change, readItems, WidgetState } from './read-items.ts'
 
 /** A stream over the log of one widget of each room: all widgets are asked and carried on alike. */
-export function widgetStream<T>(
+export function widgetStream<T extends Question>(
   named: Pick<LogStream, 'name' | 'title' | 'writes'> & { readonly operation: Operation & Listing<unknown> },
   log: WidgetLog<T>,
 ): LogStream {
@@ -55,9 +55,11 @@ export interface WidgetContext {
   readonly latest: Timestamp
 }
 
-interface WidgetLog<T> {
+interface WidgetLog<T extends Question> {
   readonly widget: Widget
   readonly schema: z.ZodType<T>
+  /** Whether a change starts the quiz or poll that it names. */
+  readonly starts: (change: Change<T>) => boolean
   readonly read: (changes: readonly Change<T>[], context: WidgetContext) => WidgetReading
 }
 
@@ -65,8 +67,8 @@ interface WidgetLog<T> {
  * Reads one page of a widget's log. As with the log of a room, the stored cursor is that of the last page and
  * the fold is what was known before it, so that the page can be read again and shows what was appended.
  */
-function rowsOfWidget<T>(
-  { widget, schema, read }: WidgetLog<T>,
+function rowsOfWidget<T extends Question>(
+  { widget, schema, starts, read }: WidgetLog<T>,
   page: Page,
   streamState: WidgetState,
 ): ToRowsWith<WidgetState> {
@@ -79,25 +81,29 @@ function rowsOfWidget<T>(
   const positions = events.map(({ position }) => position).toSorted(bySequence)
   const [lowest = null, last = null] = [positions[0], positions.at(-1)]
   const seen = highest(streamState.seen, last)
+  const isLate = fold.isBackwards === true || isBegunLate(changes, starts, fold.question)
   const onwards = {
+    ...(isLate && ({ isBackwards: true } as const)),
     position: fold.position + page.items.length,
     question: reading.question,
     first: page.cursor === null ? lowest : fold.first,
   }
   const isEnd = isLast(page)
-  const isBackwards =
-    isEnd && page.cursor !== null && last !== null && fold.first !== null && last < fold.first
+  const isBehind = page.cursor !== null && last !== null && fold.first !== null && last < fold.first
+  const isBackwards = isEnd && (isBehind || isLate)
   const before = page.cursor === null ? null : fold
+  const onwardState = {
+    ...streamState,
+    lost: false,
+    seen,
+    caughtUp: streamState.caughtUp || isEnd,
+    held: isEnd ? events.length : null,
+    fold: page.nextId === undefined ? before : onwards,
+  }
   return {
     rows: mergeRows([{ 'classroom.widget_event': events }, reading.rows]),
-    streamState: {
-      ...streamState,
-      lost: false,
-      seen,
-      caughtUp: streamState.caughtUp || isEnd,
-      held: isEnd ? events.length : null,
-      fold: page.nextId === undefined ? before : onwards,
-    },
+    // Places in a log that runs backwards tell nothing of what was read.
+    streamState: isBackwards ? streamState : onwardState,
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
     rejects: [...rejects, ...reading.rejects],
@@ -105,6 +111,27 @@ function rowsOfWidget<T>(
     ...(isBackwards && { isBackwards }),
     unfinished: false,
   }
+}
+
+/**
+ * Items without a number have no place but where they lie: a log that lists the newest first has another item there each
+ * time. It shows by a quiz or poll that is started behind what the page tells of it; `question` was started before.
+ */
+function isBegunLate<T extends Question>(
+  changes: readonly Change<T>[],
+  starts: (change: Change<T>) => boolean,
+  question: string | null,
+): boolean {
+  const begun = new Set([question])
+  const unbegun = new Set<string>()
+  for (const change of changes.filter(({ item }) => !isSaid(item.sequence))) {
+    const named = change.value.popupQuizId || change.value.pollId
+    if (!named || begun.has(named)) continue
+    if (!starts(change)) unbegun.add(named)
+    else if (unbegun.has(named)) return true
+    else begun.add(named)
+  }
+  return false
 }
 
 /**

@@ -179,6 +179,19 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it('of a channel that is no room nothing is said to be lost', async () => {
+    const { clock, poller, transport, said, store, stop } = startApp()
+    transport.answers = ({ room }) =>
+      room ? { kind: 'not_found', text: '', status: 404, code: 20404100 } : { items: [] }
+    await clock.advance(second)
+    poller.discover(['lobby'])
+    await clock.advance(minute)
+    expect(transport.of('roomEvents').map(({ room }) => room)).toEqual(['lobby'])
+    expect(store.forgotten).toEqual(['lobby'])
+    expect(said.filter(line => line.includes('lost'))).toEqual([])
+    await stop()
+  })
+
   it('when the log of a room cannot be read any more, the other streams stop before they mix up two rooms', async () => {
     const { clock, transport, controller } = startApp(['algebra'])
     transport.answers = ({ operation, at }) =>

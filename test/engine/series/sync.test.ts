@@ -224,13 +224,14 @@ describe('where a sync ends', () => {
   it('a log that runs backwards has none, and is read from its beginning each time', async () => {
     const backwards = {
       ...quiz,
-      toRows: page => ({ ...quiz.toRows(page, null), isBackwards: true }),
+      toRows: page => ({ ...quiz.toRows(page, null), isBackwards: true, streamState: { found: 1 } }),
+      rewind: stored => stored,
     } as typeof quiz
     const { go, asked, transport, store } = makeHarness(backwards)
     transport.answers = () => ({ items: [{ id: 1 }] })
     expect([(await go()).end, (await go()).end]).toEqual(['looped', 'looped'])
     expect(asked()).toEqual([null, null])
-    expect(store.commits.at(-1)).toMatchObject({ cursor: null, caughtUp: false })
+    expect(store.commits.at(-1)).toMatchObject({ cursor: null, caughtUp: false, streamState: { found: 1 } })
   })
 
   it('a page with items that names itself, or an empty one that names an earlier one, is no end', async () => {
