@@ -3,12 +3,25 @@
 -- commit_empty_answers
 with
   page as materialized (
-    select p.*, p.incarnation is null or coalesce((
-             select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
-             where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation), false) as verified
-    from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, incarnation int, version bigint,
-      cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text, debit_group text, debit_n bigint,
-      told_all boolean, time_floor double precision, time_ceiling double precision)
+    select p.*, case
+             when p.incarnation is null then true
+             when not p.verifies then coalesce((
+               select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
+               where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation), false)
+             else exists (
+               select from classroom.room r
+               where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation
+                 and r.region = p.region and r.forgotten_at is null)
+               and not exists (
+               select from ingest.divergence d
+               where d.app_id = p.app and d.stream = 'app-events' and d.series = p.series and d.resolved_at is null)
+               and not exists (
+               select from ingest.gap g
+               where g.app_id = p.app and g.stream = p.stream and g.series = p.series and g.state in ('open', 'lost', 'absent'))
+               and pg_try_advisory_xact_lock_shared(hashtextextended('penstock rooms of ' || p.app, 0)) end as verified
+    from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, region text, incarnation int,
+      verifies boolean, version bigint, cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text,
+      debit_group text, debit_n bigint, told_all boolean, time_floor double precision, time_ceiling double precision)
   ),
   fence as materialized (
     select o.shard, o.owner, o.epoch from ingest.ownership o
@@ -30,6 +43,17 @@ with
     from stood s
     where t.ctid = s.at and t.version = s.version
     returning s.place, t.version
+  ),
+  alive as (
+    update classroom.room t set verified_at = case when s.told_all and coalesce(t.state, 0) < 2 then ingest.clock() else greatest(t.verified_at, ingest.clock() - :memory::interval * 0.75) end
+    from moved join stood s using (place)
+    cross join lateral (
+      select r.ctid as room from classroom.room r
+      where r.app_id = s.app and r.room_uuid = s.series and r.incarnation = s.incarnation
+      offset 0
+    ) r
+    where s.verifies and t.ctid = r.room
+    returning 1
   ),
   settled as (
     update ingest.debit t

@@ -1,6 +1,6 @@
 import type { QueryConfig } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { CommitResult, Fence, Grant, Ledger, Store } from '../../src/engine/ports.ts'
+import type { CommitResult, Fence, Grant, Ledger, PageCommit, Store } from '../../src/engine/ports.ts'
 import { createLedger } from '../../src/postgres/ledger.ts'
 import { createStore } from '../../src/postgres/store.ts'
 import { streams } from '../../src/streams/index.ts'
@@ -203,13 +203,6 @@ describe('lists and widget logs of rooms that told nothing', () => {
     expect(await progressOf('unseen')).toEqual([{ version: 0, cursor: null, told: null, caught_up: false }])
   })
 
-  it('are no answers of the log of a room, which shows that the room is there', async () => {
-    await db.store.discoverRooms(me, app, ['quiet'])
-    await store.commit(logPage('quiet', 0))
-    expect(sent).not.toContain('commit_empty_answers')
-    expect(await db.value(`select count(*)::int from classroom.room where room_uuid = 'quiet'`)).toBe(1)
-  })
-
   it('go by themselves where they set something aside or open another room', async () => {
     await rooms('odd')
     const [quiz, poll] = nothing('odd')
@@ -219,6 +212,115 @@ describe('lists and widget logs of rooms that told nothing', () => {
       store.commit({ ...poll!, isUndecided: true }),
     ])
     expect((await results).map(({ outcome }) => outcome)).toEqual(['committed', 'committed'])
+    expect(sent).not.toContain('commit_empty_answers')
+  })
+})
+
+describe('logs of rooms that told nothing new', () => {
+  let rooms = 0
+  /** A room whose log was read twenty minutes ago. */
+  const room = async () => {
+    const name = `log-${++rooms}`
+    await db.store.discoverRooms(me, app, [name])
+    await db.store.commit(logPage(name, 0, { region: 'ap' }))
+    await db.advance(hour / 3)
+    return name
+  }
+  const again = (room: string, more: Partial<PageCommit> = {}) =>
+    logPage(room, 1, { region: 'ap', cursor: 'n1', holes: [], ...more })
+  const minutesSinceSeen = (room: string) =>
+    db.value(
+      `select extract(epoch from ingest.clock() - verified_at)::int / 60 from classroom.room where room_uuid = '${room}'`,
+    )
+  const alone = ['commit_empty_answers', 'commit_room_events']
+
+  it('verify their rooms in the statement that moves the others', async () => {
+    const names = [await room(), await room(), await room()]
+    await settle(await asked())
+    const results = Promise.all(names.map(name => store.commit(again(name))))
+    await clock.advance(200)
+    expect((await results).map(({ outcome }) => outcome)).toEqual(['committed', 'committed', 'committed'])
+    expect(sent).toEqual(['commit_empty_answers', 'commit_empty_answers'])
+    for (const name of names) expect(await minutesSinceSeen(name)).toBe(0)
+    expect(
+      await db.rows(
+        `select distinct version::int, cursor, caught_up_at = ingest.clock() as caught_up
+         from ingest.progress where stream = 'room-events' and series = any ($1)`,
+        [names],
+      ),
+    ).toEqual([{ version: 2, cursor: 'n1', caught_up: true }])
+  })
+
+  it.each([
+    ['the class is over', 'state = 2', {}],
+    ['the end was not reached', 'state = 1', { caughtUp: false }],
+  ])('verify a room for a quarter of the time where %s', async (_, is, more) => {
+    const name = await room()
+    await db.rows(
+      `update classroom.room set ${is}, verified_at = ingest.clock() - interval '55 minutes' where room_uuid = $1`,
+      [name],
+    )
+    await store.commit(again(name, more))
+    expect(sent).toEqual(['commit_empty_answers'])
+    expect(await minutesSinceSeen(name)).toBe(45)
+  })
+
+  const gap = (state: string) =>
+    `insert into ingest.gap (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, reason, state)
+     values ('${app}', 'room-events', $1, 1, 'sequence', 3, 4, 'hole', '${state}')`
+  it.each([
+    ['has a hole', gap('open')],
+    ['has lost something', gap('lost')],
+    ['had a hole that was never served', gap('absent')],
+    [
+      'has something waiting that the feed told',
+      `insert into ingest.divergence (app_id, stream, series, key, other) values ('${app}', 'app-events', $1, '9', '{"cmd": 3}')`,
+    ],
+    ['was forgotten', `update classroom.room set forgotten_at = ingest.clock() where room_uuid = $1`],
+    ['was in another region', `update classroom.room set region = 'eu' where room_uuid = $1`],
+    ['is not known', `delete from classroom.room where room_uuid = $1`],
+  ])('go by themselves where the room %s', async (_, happens) => {
+    const name = await room()
+    await db.rows(happens, [name])
+    expect(await store.commit(again(name))).toMatchObject({ outcome: 'committed', version: 2 })
+    expect(sent.filter(name => name !== 'forgotten')).toEqual(alone)
+    expect(await minutesSinceSeen(name)).toBe(0)
+    expect(
+      await db.rows('select region, forgotten_at from classroom.room where room_uuid = $1', [name]),
+    ).toEqual([{ region: 'ap', forgotten_at: null }])
+  })
+
+  it('wait for no page of the feed that is being stored, and keep none waiting', async () => {
+    const name = await room()
+    const feed = await db.pool.connect()
+    try {
+      await feed.query('begin')
+      await feed.query(`select pg_advisory_xact_lock(hashtextextended('penstock rooms of ' || $1, 0))`, [app])
+      const stored = store.commit(again(name))
+      while (!sent.includes('commit_room_events')) await new Promise(resolve => setImmediate(resolve))
+      await feed.query('commit')
+      expect(await stored).toMatchObject({ outcome: 'committed', version: 2 })
+    } finally {
+      feed.release()
+    }
+  })
+
+  it('are held each against its own fence and its own version', async () => {
+    const [one, other, third] = [await room(), await room(), await room()]
+    await settle(await asked())
+    const results = Promise.all([
+      store.commit(again(one, { fence: { ...me, epoch: 0 } })),
+      store.commit(again(other, { version: 7 })),
+      store.commit(again(third)),
+    ])
+    await clock.advance(200)
+    expect((await results).map(({ outcome }) => outcome)).toEqual(['fenced', 'stale', 'committed'])
+    expect([await minutesSinceSeen(one), await minutesSinceSeen(third)]).toEqual([60, 0])
+  })
+
+  it('go by themselves with the holes that they show', async () => {
+    const name = await room()
+    await store.commit(again(name, { holes: [{ from: 2, to: 3, state: 'open' }] }))
     expect(sent).not.toContain('commit_empty_answers')
   })
 })

@@ -7,6 +7,9 @@ import type { PollerContext, Rooms } from './rooms.ts'
 const AT_ONCE = 100
 const QUICK_STEP_MS = 10
 
+/** So many of the others are looked at together, which costs the database few statements. */
+const TOGETHER = 8
+
 /** Share of what the limits allow that is spent on rooms which nothing was heard of. */
 const SHARE_OF_PACE = 0.5
 
@@ -44,7 +47,8 @@ export class Discovery {
     for (const [place, each] of latestFirst.slice(0, rooms.places).entries()) {
       this.#takeUp(each)
       const quick = Math.min(place, AT_ONCE) * QUICK_STEP_MS
-      this.#plan(each.series, quick + Math.max(0, place - AT_ONCE) * step)
+      const group = Math.ceil(Math.max(0, place - AT_ONCE) / TOGETHER)
+      this.#plan(each.series, quick + group * TOGETHER * step)
     }
   }
 

@@ -100,7 +100,7 @@ export class Commits {
     const { writes } = this.#statements(page.stream, 'with a cursor')
     const alone = () => this.#page(page, writes)
     // In what holds nothing there is nobody to be masked.
-    return this.#emptyAnswers && isEmptyAnswer(page, writes) ? this.#emptyAnswers.add(page, alone) : alone()
+    return this.#emptyAnswers && isEmptyAnswer(page) ? this.#emptyAnswers.add(page, writes, alone) : alone()
   }
 
   #page(page: PageCommit, writes: readonly Table[]): Promise<CommitResult> {

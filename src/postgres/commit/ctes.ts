@@ -10,13 +10,18 @@ import { resolution } from './conflict.ts'
  * same snapshot, and all but the first two do nothing unless `moved` has a row.
  */
 
+/** Names what the commits of one app that touch rooms lock. `app` is an SQL expression. */
+export function lockKey(app: string): string {
+  return `hashtextextended('penstock rooms of ' || ${app}, 0)`
+}
+
 /**
  * Everyone who is forgotten was masked; the owner's epoch, locked until the statement ends, so that nobody can take the shard in between. A feed touches
  * many rooms at once and would deadlock with their logs, so it goes alone among the commits of its app that touch
  * rooms, and these go together.
  */
 export function fence(company: 'alone' | 'together' | 'apart'): string {
-  const key = `hashtextextended('penstock rooms of ' || :app, 0)`
+  const key = lockKey(':app')
   const locks = {
     alone: `pg_advisory_xact_lock(${key})`,
     together: `pg_advisory_xact_lock_shared(${key})`,

@@ -1,40 +1,51 @@
 import type pg from 'pg'
 import type { Clock } from '../../clock/clock.ts'
 import type { CommitResult, PageCommit } from '../../engine/ports.ts'
-import { room as roomTable } from '../../tables/classroom.ts'
+import { room } from '../../tables/classroom.ts'
 import type { Table } from '../../tables/index.ts'
 import { query } from '../connect.ts'
 import { encodeJson } from '../encode.ts'
 import { bind, statement } from '../statement.ts'
-import { debitValues } from './ctes.ts'
+import { debitValues, lockKey } from './ctes.ts'
+import { verifiedAgain } from './room-life.ts'
 
-/**
- * Whether a page tells nothing and moves its progress alone: most answers of the feeds of most apps, and of the lists and
- * widget logs of most rooms. A room's own log is never one, for it proves that the room is there.
- */
-export function isEmptyAnswer(page: PageCommit, writes: readonly Table[]): boolean {
+/** Whether a page tells nothing and moves its progress alone: most answers of the feeds of most apps, and of most rooms. */
+export function isEmptyAnswer(page: PageCommit): boolean {
   const { source, settles, room, rows, rejects, holes, isUndecided } = page
-  const isEmpty = rejects.length === 0 && !holes && !isUndecided
+  const isEmpty = rejects.length === 0 && !holes?.length && !isUndecided
   if (!isEmpty || Object.values(rows).some(each => each.length > 0)) return false
-  if (source === 'feed') return settles !== undefined
-  return room.kind === 'incarnation' && !room.opens && !writes.includes(roomTable)
+  return source === 'feed' ? settles !== undefined : room.kind === 'incarnation' && !room.opens
 }
 
 /**
  * Progress by compare-and-set and the settled debit of each answer, under the fence of its own app; what is of a room, only
- * while that is verified. Each row is found by a look-up of its own ("offset 0"), since a join would read all progress and
- * all debits.
+ * while that is verified. A room's own log verifies it, where nothing else can come of that: no hole, no loss, nothing that
+ * the feed told and that waits, and no feed that is being stored. Else it goes by itself. Each row is found by a look-up of its
+ * own ("offset 0"), since a join would read all progress and all debits.
  */
 export const emptyAnswers = statement(
   'commit_empty_answers',
   `with
   page as materialized (
-    select p.*, p.incarnation is null or coalesce((
-             select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
-             where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation), false) as verified
-    from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, incarnation int, version bigint,
-      cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text, debit_group text, debit_n bigint,
-      told_all boolean, time_floor double precision, time_ceiling double precision)
+    select p.*, case
+             when p.incarnation is null then true
+             when not p.verifies then coalesce((
+               select r.verified_at > ingest.clock() - :memory::interval from classroom.room r
+               where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation), false)
+             else exists (
+               select from classroom.room r
+               where r.app_id = p.app and r.room_uuid = p.series and r.incarnation = p.incarnation
+                 and r.region = p.region and r.forgotten_at is null)
+               and not exists (
+               select from ingest.divergence d
+               where d.app_id = p.app and d.stream = 'app-events' and d.series = p.series and d.resolved_at is null)
+               and not exists (
+               select from ingest.gap g
+               where g.app_id = p.app and g.stream = p.stream and g.series = p.series and g.state in ('open', 'lost', 'absent'))
+               and pg_try_advisory_xact_lock_shared(${lockKey('p.app')}) end as verified
+    from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, region text, incarnation int,
+      verifies boolean, version bigint, cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text,
+      debit_group text, debit_n bigint, told_all boolean, time_floor double precision, time_ceiling double precision)
   ),
   fence as materialized (
     select o.shard, o.owner, o.epoch from ingest.ownership o
@@ -56,6 +67,17 @@ export const emptyAnswers = statement(
     from stood s
     where t.ctid = s.at and t.version = s.version
     returning s.place, t.version
+  ),
+  alive as (
+    update classroom.room t set verified_at = ${verifiedAgain('s.told_all', 't.state')}
+    from moved join stood s using (place)
+    cross join lateral (
+      select r.ctid as room from classroom.room r
+      where r.app_id = s.app and r.room_uuid = s.series and r.incarnation = s.incarnation
+      offset 0
+    ) r
+    where s.verifies and t.ctid = r.room
+    returning 1
   ),
   settled as (
     update ingest.debit t
@@ -86,6 +108,8 @@ interface Settled extends pg.QueryResultRow {
 
 interface Waiting {
   readonly page: PageCommit
+  /** It is of the log that tells whether the room is there. */
+  readonly verifies: boolean
   /** Commits the page by itself. */
   readonly alone: () => Promise<CommitResult>
   readonly resolve: (result: CommitResult | Promise<CommitResult>) => void
@@ -116,10 +140,11 @@ export class EmptyAnswers {
     this.#memory = memory
   }
 
-  /** Throws as `alone` does. */
-  add(page: PageCommit, alone: Waiting['alone']): Promise<CommitResult> {
+  /** Throws as `alone` does. `writes`: the tables of its stream. */
+  add(page: PageCommit, writes: readonly Table[], alone: Waiting['alone']): Promise<CommitResult> {
+    const verifies = page.source !== 'feed' && writes.includes(room)
     return new Promise(resolve => {
-      this.#waiting.push({ page, alone, resolve })
+      this.#waiting.push({ page, verifies, alone, resolve })
       if (!this.#hasTimer) void this.#settleSoon()
       this.#settleMany()
     })
@@ -145,27 +170,32 @@ export class EmptyAnswers {
     for (let i = 0; i < all.length; i += MOST_TOGETHER) void this.#settle(all.slice(i, i + MOST_TOGETHER))
   }
 
-  /** Where the statement failed each goes by itself, also where nobody knows whether it was committed: the version tells. */
+  /**
+   * Where the statement failed each goes by itself, also where nobody knows whether it was committed: the version tells. So does
+   * a log that was not moved.
+   */
   async #settle(together: readonly Waiting[]): Promise<void> {
-    const pages = encodeJson(together.map(({ page }, place) => ({ place, ...valuesOf(page) })))
+    const pages = encodeJson(
+      together.map(({ page, verifies }, place) => ({ place, verifies, ...valuesOf(page) })),
+    )
     this.#underWay += 1
     const bound = bind(emptyAnswers, { pages, memory: this.#memory })
     const rows = await query<Settled>(this.#pool, bound).catch(() => [])
     this.#underWay -= 1
     const byPlace = new Map(rows.map(row => [row.place, row]))
-    for (const [place, { alone, resolve }] of together.entries()) {
+    for (const [place, { verifies, alone, resolve }] of together.entries()) {
       const row = byPlace.get(place)
-      resolve(row ? resultOf(row) : alone())
+      resolve(!row || (verifies && row.version === null) ? alone() : resultOf(row))
     }
     this.#settleMany()
   }
 }
 
 function valuesOf(page: PageCommit) {
-  const { app, stream, series, room, version, cursor, streamState, fence, settles, caughtUp } = page
+  const { app, region, stream, series, room, version, cursor, streamState, fence, settles, caughtUp } = page
   const incarnation = room.kind === 'incarnation' ? room.incarnation : null
   return {
-    ...{ app, stream, series, incarnation, version, cursor, stream_state: streamState, ...fence },
+    ...{ app, region, stream, series, incarnation, version, cursor, stream_state: streamState, ...fence },
     ...debitValues(settles, caughtUp),
   }
 }

@@ -150,16 +150,25 @@ const roomsOfFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at
  * serve what is old, proves nothing: trust that was had stays.
  */
 function verification(source: Source): { readonly first: string; readonly again: string } {
-  const brief = 'ingest.clock() - :memory::interval * 0.75'
   if (source === 'feed') return { first: brief, again: 't.verified_at' }
   const state = source === 'log' ? unlessRestated('state', mergedState) : mergedState
-  const lives = (caughtUp: string, its: string) => `${caughtUp} and coalesce(${its}, 0) < 2`
   const [first, again] =
     source === 'log' ? [':caught_up::boolean', ':caught_up::boolean'] : ['s.caught_up', ofPage('caught_up')]
   return {
     first: `case when ${lives(first, 's.state')} then ingest.clock() else ${brief} end`,
-    again: `case when ${lives(again, state)} then ingest.clock() else greatest(t.verified_at, ${brief}) end`,
+    again: verifiedAgain(again, state),
   }
+}
+
+const brief = 'ingest.clock() - :memory::interval * 0.75'
+
+function lives(caughtUp: string, state: string): string {
+  return `${caughtUp} and coalesce(${state}, 0) < 2`
+}
+
+/** Of the stored room `t`, whose log has been read. */
+export function verifiedAgain(caughtUp: string, state: string): string {
+  return `case when ${lives(caughtUp, state)} then ingest.clock() else greatest(t.verified_at, ${brief}) end`
 }
 
 /** Of the page of a group that speaks of the stored room `t`. */
