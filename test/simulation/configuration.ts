@@ -39,7 +39,11 @@ function sparedOf({ contract }: DrawnApp): string {
 }
 
 /** The limits of an app, where an operator says any. */
-function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & Told): string {
+function limitsOf(
+  app: DrawnApp,
+  { tightenedAt = Number.POSITIVE_INFINITY, spares = false, at }: Demands & Told,
+): string {
+  const isTight = at >= tightenedAt
   if (app.contract !== 'own') return spares ? sparedOf(app) : ''
   const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
     ...Object.fromEntries(
@@ -51,19 +55,30 @@ function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & 
     limits: ${JSON.stringify(said)}`
 }
 
-/** Of which calls of an app metrics are fetched, where an operator says any. */
-function selectionOf({ id }: DrawnApp, { selection }: Demands): string {
-  if (selection?.app !== id) return ''
+/** In what the streams of an app differ from those of the others. */
+function streamsOf({ id }: DrawnApp, { selection, switchedOff = [], at }: Demands & Told): string {
+  const said = [
+    ...switchedOff
+      .filter(({ app, from, to }) => app === id && from <= at && at < to)
+      .map(({ stream }) => `${stream}: off`),
+    ...(selection?.app === id ? [`call-metrics: { select: { minUsers: ${selection.minUsers} } }`] : []),
+  ]
+  if (said.length === 0) return ''
   return `
-    streams: { call-metrics: { select: { minUsers: ${selection.minUsers} } } }`
+    streams: { ${said.join(', ')} }`
+}
+
+/** The plan that an operator says an app has. */
+function planOf({ id, plan }: DrawnApp, { lowered, at }: Demands & Told): string | undefined {
+  return lowered?.app === id && at >= lowered.at ? lowered.plan : plan
 }
 
 /** What a configuration says besides of its world. */
 interface Told {
   /** Who is asked for one by one. */
   readonly users: readonly number[]
-  /** Whether the app asks for less than it may. */
-  readonly isTight?: boolean
+  /** When it says so: a moment of the run, ms. */
+  readonly at: number
 }
 
 /** Under which the provider of an app signs its notifications. */
@@ -87,11 +102,11 @@ export function configOf(
     app => `
   - id: ${app.id}
     region: ${region}
-    plan: ${app.plan}
+    plan: ${planOf(app, told)}
     timeZone: ${zone ?? 'UTC'}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
-    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}${selectionOf(app, told)}`,
+    notifications: { secret: ${secretOf(app.id)} }${limitsOf(app, told)}${streamsOf(app, told)}`,
   )
   const channels = isDrawn(seed, 'live channels') ? 'live' : '[]'
   const asks = (metric: string | undefined, more = '') =>
@@ -117,8 +132,8 @@ ${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
 const unkept = `store: { chat: off, names: off }
 `
 
-/** How calls and their details are asked for, where not as usual. */
-function ofCalls({ callLateness, callsAt, withoutServers }: Demands): string {
+/** How calls, their details and their quality are asked for, where not as usual. */
+function ofCalls({ callLateness, callsAt, withoutServers, products }: Demands): string {
   const said = [
     ...(callLateness === undefined ? [] : [`allowedLateness: ${callLateness}s, revisitEvery: 1m`]),
     ...(callsAt === undefined ? [] : [`cron: '${callsAt.minutes} ${callsAt.hours} * * *'`]),
@@ -126,6 +141,7 @@ function ofCalls({ callLateness, callsAt, withoutServers }: Demands): string {
   return [
     said.length > 0 ? `\n  calls: { ${said.join(', ')} }` : '',
     withoutServers ? '\n  call-sessions: { serverUsers: exclude }' : '',
+    products ? `\n  quality-insight: { products: [${products.join(', ')}] }` : '',
   ].join('')
 }
 

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { type DayMoments, type Drawn, zones } from './draw.ts'
+import { type DayMoments, type Drawn, type Lowered, zones } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
@@ -20,6 +20,7 @@ import { examineNearness } from './oracle/nearness.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { readSchema } from './oracle/rows.ts'
+import { examineSwitchedOff, type Off } from './oracle/switched-off.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
 import { createWishes } from './wishes.ts'
@@ -41,6 +42,7 @@ const untilTakenUp = 5 * minute
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
+  examineSwitchedOff,
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -63,6 +65,9 @@ interface World {
   readonly withoutServers: boolean | undefined
   /** When the configuration was changed, virtual ms. */
   readonly tightenedAt: number | undefined
+  readonly lowered: Lowered | undefined
+  /** From when to when streams were switched off, virtual ms. */
+  readonly switchedOff: readonly Off[] | undefined
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
   readonly before: readonly Findings[] | undefined
 }
@@ -223,6 +228,7 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
+    const { lowered, switchedOff = [] } = this.#world
     const { apps, spells, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
@@ -234,7 +240,7 @@ export class Examiner {
       }),
       apps: apps.map(({ id, contract }) => ({
         id,
-        plan: contract,
+        plan: lowered?.app === id ? lowered.plan : contract,
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
       ...{ isShared: true, rewound, outages: server.outages },
@@ -257,6 +263,14 @@ export class Examiner {
       withoutServers,
       ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : 0, [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
+      ...(lowered && {
+        lowered: {
+          app: lowered.app,
+          at: start + lowered.at,
+          from: apps.find(({ id }) => id === lowered.app)!.contract,
+        },
+      }),
+      switchedOff: switchedOff.map(({ from, to, ...of }) => ({ ...of, from: start + from, to: start + to })),
       isDiscreet: /^store:/m.test(config),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),

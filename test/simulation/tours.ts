@@ -2,6 +2,7 @@ import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
 import {
+  changes,
   chosen,
   commits,
   discreet,
@@ -322,6 +323,7 @@ export const tours: Readonly<Record<string, Tour>> = {
     discreet,
     quiet,
     chosen,
+    changes,
     crowd,
   }),
 }

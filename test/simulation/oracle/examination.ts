@@ -6,6 +6,7 @@ import type { Lesson } from './lessons.ts'
 import type { Mark } from './marks.ts'
 import type { Selection } from './selection.ts'
 import type { Standstill } from './standstills.ts'
+import type { Off } from './switched-off.ts'
 import type { Wanted } from './wanted.ts'
 
 /**
@@ -101,6 +102,10 @@ export interface Examination {
   readonly hoursAhead?: number
   /** When the configuration was changed so that it allows half as much in a short while. */
   readonly tightenedAt?: number
+  /** When an app was said to have the plan that is told of it here, and which it had before. */
+  readonly lowered?: { readonly app: string; readonly at: number; readonly from: Plan }
+  /** From when to when streams of single apps were switched off. */
+  readonly switchedOff?: readonly Off[]
   /** The configuration leaves a tenth of a day's requests to others, and says nothing else of limits. */
   readonly spares?: boolean
   /** Neither names nor chats are kept. */
