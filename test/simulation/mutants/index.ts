@@ -10,6 +10,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
+import { strangersEight } from './strangers-eight.ts'
 import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
 import { strangersSix } from './strangers-six.ts'
@@ -40,4 +41,5 @@ export const plants: readonly Plant[] = [
   ...strangersFour,
   ...strangersFive,
   ...strangersSix,
+  ...strangersEight,
 ]
