@@ -83,8 +83,8 @@ const live = statement(
 /**
  * The backlog before the lower bound is lost, in the gap ledger and in the progress alike. Its row is locked first, so
  * that a page which is committed at this moment has been counted or comes after. A loss that goes on where the last
- * one of its kind ended makes that row longer. What was chosen in passing and never asked for loses nothing; nor does
- * the time when the stream was off, which is looked for no more either.
+ * one of its kind ended makes that row longer. What was chosen in passing and never asked for loses nothing; nor do
+ * values of which the whole time lies in one when the stream was off, which are looked for no more either.
  */
 const expire = statement(
   'expire_windows',
@@ -92,13 +92,18 @@ const expire = statement(
      select p.seen, p.wanted, p.missing,
             tstzmultirange(tstzrange(least(p.backlog_from, e.edge), e.edge)) - p.covered - p.lost - p.unasked as passed,
             tstzmultirange(tstzrange(null, e.edge)) as before,
-            not isempty(p.unasked) and isempty(p.seen) as "isUnasked"
+            not isempty(p.unasked) and isempty(p.seen) as "isUnasked", coalesce(p.step, 1) as step
      from ingest.progress p cross join (select to_timestamp(:edge::double precision) as edge) e
      where p.app_id = :app and p.stream = :stream and p.series = :series and p.backlog_from is not null and ${owned}
      for update of p
    ), past as materialized (
      select o.*, o.passed - coalesce((
-       select f.off from ingest.stream_off_time f where f.app_id = :app and f.stream = :stream), '{}') as gone
+       select range_agg(tstzrange(w.first, w.last))
+       from ingest.stream_off_time f cross join unnest(f.off) h
+       cross join lateral (
+         select to_timestamp(ceil(extract(epoch from lower(h)) / o.step) * o.step) as first,
+                to_timestamp(floor(extract(epoch from upper(h)) / o.step) * o.step) as last) w
+       where f.app_id = :app and f.stream = :stream and (w.last is null or w.first < w.last)), '{}') as gone
      from reached o
    ), moved as (
      update ingest.progress p

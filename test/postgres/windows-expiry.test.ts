@@ -99,6 +99,26 @@ describe('what expires', () => {
     expect(told).toEqual([{ seconds: 20, oldest: new Date(iso(80)), lost: 30 }])
   })
 
+  it('is lost by whole values, where a stream was switched off or on in the middle of one', async () => {
+    await db.store.beginWindows(me, app, 'realtime-usage', ['a'], at(0), 20)
+    await db.rows(
+      `insert into ingest.stream_off (app_id, stream, off_at, on_at) values
+         ($1, 'realtime-usage', $2, $3), ($1, 'realtime-usage', $4, $5)`,
+      [app, iso(27.3), iso(73), iso(82), iso(97)],
+    )
+    onTestFinished(async () => void (await db.rows('truncate ingest.stream_off')))
+    await db.store.expireWindows(me, app, 'realtime-usage', 'a', at(120))
+    const gaps = await db.rows(
+      `select extract(epoch from range_from - $1)::float8 as from, extract(epoch from range_to - $1)::float8 as to
+       from ingest.gap where stream = 'realtime-usage' order by 1`,
+      [iso(0)],
+    )
+    expect(gaps).toEqual([
+      { from: 0, to: 40 },
+      { from: 60, to: 120 },
+    ])
+  })
+
   it('takes what was wanted there with it', async () => {
     await begin('late-wish')
     await commitNext(db, 'calls', 'late-wish', { covers: [span(-50, 50)], sees: [span(-50, 50)] })

@@ -39,7 +39,11 @@ function sparedOf({ contract }: DrawnApp): string {
 }
 
 /** The limits of an app, where an operator says any. */
-function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & Told): string {
+function limitsOf(
+  app: DrawnApp,
+  { tightenedAt = Number.POSITIVE_INFINITY, spares = false, at }: Demands & Told,
+): string {
+  const isTight = at >= tightenedAt
   if (app.contract !== 'own') return spares ? sparedOf(app) : ''
   const said = mapOwn(({ rates, availableData, timeFrame, dataDelay }) => ({
     ...Object.fromEntries(
@@ -51,27 +55,30 @@ function limitsOf(app: DrawnApp, { isTight = false, spares = false }: Demands & 
     limits: ${JSON.stringify(said)}`
 }
 
-/** What an operator says of the streams of one app alone: of which calls metrics are fetched, and what is off. */
-function streamsOf({ id }: DrawnApp, { selection, switchedOff, isOff = false }: Demands & Told): string {
-  const said = {
-    ...(selection?.app === id && { 'call-metrics': { select: { minUsers: selection.minUsers } } }),
-    ...(isOff &&
-      switchedOff?.app === id &&
-      Object.fromEntries(switchedOff.streams.map(name => [name, 'off']))),
-  }
-  if (Object.keys(said).length === 0) return ''
+/** In what the streams of an app differ from those of the others. */
+function streamsOf({ id }: DrawnApp, { selection, switchedOff = [], at }: Demands & Told): string {
+  const said = [
+    ...switchedOff
+      .filter(({ app, from, to }) => app === id && from <= at && at < to)
+      .map(({ stream }) => `${stream}: off`),
+    ...(selection?.app === id ? [`call-metrics: { select: { minUsers: ${selection.minUsers} } }`] : []),
+  ]
+  if (said.length === 0) return ''
   return `
-    streams: ${JSON.stringify(said)}`
+    streams: { ${said.join(', ')} }`
+}
+
+/** The plan that an operator says an app has. */
+function planOf({ id, plan }: DrawnApp, { lowered, at }: Demands & Told): string | undefined {
+  return lowered?.app === id && at >= lowered.at ? lowered.plan : plan
 }
 
 /** What a configuration says besides of its world. */
 interface Told {
   /** Who is asked for one by one. */
   readonly users: readonly number[]
-  /** Whether the app asks for less than it may. */
-  readonly isTight?: boolean
-  /** Whether streams are off that somebody switches off. */
-  readonly isOff?: boolean
+  /** When it says so: a moment of the run, ms. */
+  readonly at: number
 }
 
 /** Under which the provider of an app signs its notifications. */
@@ -95,7 +102,7 @@ export function configOf(
     app => `
   - id: ${app.id}
     region: ${region}
-    plan: ${app.plan}
+    plan: ${planOf(app, told)}
     timeZone: ${zone ?? 'UTC'}
     rest: { key: ${app.rest!.key}, secret: ${app.rest!.secret} }
     classroom: { uid: penstock, token: token-${app.id} }
@@ -125,8 +132,8 @@ ${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
 const unkept = `store: { chat: off, names: off }
 `
 
-/** How calls and their details are asked for, where not as usual. */
-function ofCalls({ callLateness, callsAt, withoutServers }: Demands): string {
+/** How calls, their details and their quality are asked for, where not as usual. */
+function ofCalls({ callLateness, callsAt, withoutServers, products }: Demands): string {
   const said = [
     ...(callLateness === undefined ? [] : [`allowedLateness: ${callLateness}s, revisitEvery: 1m`]),
     ...(callsAt === undefined ? [] : [`cron: '${callsAt.minutes} ${callsAt.hours} * * *'`]),
@@ -134,6 +141,7 @@ function ofCalls({ callLateness, callsAt, withoutServers }: Demands): string {
   return [
     said.length > 0 ? `\n  calls: { ${said.join(', ')} }` : '',
     withoutServers ? '\n  call-sessions: { serverUsers: exclude }' : '',
+    products ? `\n  quality-insight: { products: [${products.join(', ')}] }` : '',
   ].join('')
 }
 

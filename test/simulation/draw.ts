@@ -7,8 +7,9 @@ import {
 } from '../../sandbox/src/index.ts'
 import { configOf, mapOwn, secretOf } from './configuration.ts'
 import { type Aim, type CallFault, callFaults } from './faults.ts'
-import { maxima, type Plan } from './oracle/contract.ts'
+import { documentedSeries, maxima, type Plan } from './oracle/contract.ts'
 import type { Selection } from './oracle/selection.ts'
+import type { Off } from './oracle/switched-off.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
@@ -55,11 +56,11 @@ export interface DayMoments {
 export const zones = { 'America/New_York': -5, 'Asia/Shanghai': 8 } as const
 type Zone = keyof typeof zones
 
-export interface SwitchedOff {
+/** An app that has a smaller plan from a moment of the run on, ms: the configuration says so, and half a minute later it holds. */
+export interface Lowered {
   readonly app: string
-  readonly streams: readonly string[]
-  readonly from: number
-  readonly to: number
+  readonly at: number
+  readonly plan: Exclude<Plan, 'own'>
 }
 
 /** What a run must be like whatever its seed says. */
@@ -126,6 +127,15 @@ export interface Demands {
   readonly zone?: Zone
   /** When the configuration is changed: from then on it allows half as much in a short while, ms. */
   readonly tightenedAt?: number
+  /** Plans of single apps, in place of `plan`. */
+  readonly plans?: Readonly<Record<string, Plan>>
+  readonly lowered?: Lowered
+  /** Each app has a credential of its own. */
+  readonly ownKeys?: boolean
+  /** Streams of single apps that are switched off from one moment of the run to another, ms. */
+  readonly switchedOff?: readonly Off[]
+  /** Products whose quality is asked for, where not that of Native alone. */
+  readonly products?: readonly string[]
   /** The configuration leaves a tenth of a day's requests of a plan to others, and says nothing else of its limits. */
   readonly spares?: boolean
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
@@ -142,8 +152,6 @@ export interface Demands {
   readonly goesOnAt?: number
   /** In the end everyone is taken out who was in the room that was used most often. */
   readonly forgetsRoom?: boolean
-  /** Streams of one app that its own section of the configuration leaves out for a while, ms. */
-  readonly switchedOff?: SwitchedOff
   /** When a process comes to its shards no more, though it reaches the database, and for how long, ms. */
   readonly severed?: readonly Standstill[]
 }
@@ -164,10 +172,8 @@ export interface Drawn {
   /** Who is asked for one by one in real time. */
   readonly users: readonly number[]
   readonly selection?: Selection | undefined
-  /** What becomes of it while the daemons run. */
-  readonly changed?: string | undefined
-  /** The same while streams of an app are off. */
-  readonly without?: string | undefined
+  /** What becomes of it while the daemons run, in the order of the moments, ms. */
+  readonly changes: readonly { readonly at: number; readonly config: string }[]
   /** How often it has players listed, ms. */
   readonly listEvery: number
   /** Questions of real time that it leads to, where not all that is documented is asked. */
@@ -274,10 +280,11 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
   const ids = demands.apps ?? pick(seed, 'apps', [['alpha'], ['alpha', 'beta']])
   const apps = ids.map((id, n) => ({
     ...{ id, uid: 'penstock', token: `token-${id}` },
-    ...onTerms(n > 0 ? other : plan),
-    rest: isDrawn(seed, 'one key')
-      ? { key: 'key', secret: 'secret' }
-      : { key: `key-${id}`, secret: 'secret' },
+    ...onTerms(demands.plans?.[id] ?? (n > 0 ? other : plan)),
+    rest:
+      !demands.ownKeys && isDrawn(seed, 'one key')
+        ? { key: 'key', secret: 'secret' }
+        : { key: `key-${id}`, secret: 'secret' },
     notifications: { secret: secretOf(id) },
   }))
   const profile = {
@@ -289,24 +296,42 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     ...(demands.classes && { classes: demands.classes * (switches.roomReuse === 'on' ? 3 : 1) }),
     ...demands.profile,
   }
-  const configWith = (told: Demands & { readonly isTight?: boolean; readonly isOff?: boolean }) =>
-    configOf(seed, pace, switches, apps, { ...told, users })
+  const configAt = (at: number) => configOf(seed, pace, switches, apps, { ...demands, users, at })
   const users = demands.ofUsers ? ids.flatMap(id => usersOf(`${number}/${id}`, profile)) : []
   return {
     ...{ switches, apps, classes, profile, quirks: demands.quirks ?? drawQuirks(seed) },
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
-    ...{ config: configWith(demands), zone: demands.zone, users, selection: demands.selection },
-    without: demands.switchedOff && configWith({ ...demands, isOff: true }),
-    changed: demands.tightenedAt === undefined ? undefined : configWith({ ...demands, isTight: true }),
-    ...(pace.realtime && {
+    ...{ config: configAt(0), zone: demands.zone, users, selection: demands.selection },
+    changes: changesOf(demands, length).map(at => ({ at, config: configAt(at) })),
+    ...((pace.realtime || demands.products) && {
       series: {
-        'realtime-usage': [`Native/${pace.realtime.usage}`],
-        'realtime-quality': [`Native/${pace.realtime.quality}`],
+        ...seriesOf(pace),
+        ...(demands.products && { 'quality-insight': ofProducts(demands.products) }),
       },
     }),
   }
+}
+
+/** When the configuration is changed while the daemons run, ms. */
+function changesOf({ tightenedAt, lowered, switchedOff = [] }: Demands, length: number): readonly number[] {
+  const moments = [tightenedAt, lowered?.at, ...switchedOff.flatMap(({ from, to }) => [from, to])]
+  const known = moments.filter(at => at !== undefined && at > 0 && at <= length) as number[]
+  return [...new Set(known)].toSorted((a, b) => a - b)
+}
+
+function seriesOf({ realtime }: Pace): Readonly<Record<string, readonly string[]>> {
+  if (!realtime) return {}
+  return {
+    'realtime-usage': [`Native/${realtime.usage}`],
+    'realtime-quality': [`Native/${realtime.quality}`],
+  }
+}
+
+function ofProducts(products: readonly string[]): readonly string[] {
+  const metrics = documentedSeries['quality-insight'].map(series => series.slice(series.indexOf('/') + 1))
+  return products.flatMap(product => metrics.map(metric => `${product}/${metric}`))
 }
 
 /** Two more than one question may name, of those who are in the first class of a school, lesson after lesson. */

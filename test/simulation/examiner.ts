@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { type DayMoments, type Drawn, type SwitchedOff, zones } from './draw.ts'
+import { type DayMoments, type Drawn, type Lowered, zones } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'
@@ -17,10 +17,11 @@ import { examineMarks } from './oracle/marks.ts'
 import { examineMetrics, oldestExported, readStates, type Scrape } from './oracle/metrics.ts'
 import { examineMoments } from './oracle/moments.ts'
 import { examineNearness } from './oracle/nearness.ts'
-import { examineOff } from './oracle/off.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { readSchema } from './oracle/rows.ts'
+import { examineStreamOff } from './oracle/stream-off.ts'
+import { examineSwitchedOff, type Off } from './oracle/switched-off.ts'
 import { examineViews } from './oracle/views.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
@@ -47,7 +48,7 @@ const untilRead = 12 * minute
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
-  ...[examineViews, examineOff],
+  ...[examineViews, examineStreamOff, examineSwitchedOff],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -68,9 +69,11 @@ interface World {
   readonly spares: Examination['spares']
   readonly callsAt: DayMoments | undefined
   readonly withoutServers: boolean | undefined
-  readonly switchedOff: SwitchedOff | undefined
   /** When the configuration was changed, virtual ms. */
   readonly tightenedAt: number | undefined
+  readonly lowered: Lowered | undefined
+  /** From when to when streams were switched off, virtual ms. */
+  readonly switchedOff: readonly Off[] | undefined
   /** What was found when this was played before: where all goes the same way, so would the oracles. */
   readonly before: readonly Findings[] | undefined
 }
@@ -253,15 +256,8 @@ export class Examiner {
 
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
-    const {
-      callLateness,
-      feedEvery,
-      tightenedAt,
-      spares,
-      callsAt,
-      withoutServers = false,
-      switchedOff,
-    } = this.#world
+    const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
+    const { lowered, switchedOff = [] } = this.#world
     const { apps, spells, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
@@ -273,7 +269,7 @@ export class Examiner {
       }),
       apps: apps.map(({ id, contract }) => ({
         id,
-        plan: contract,
+        plan: lowered?.app === id ? lowered.plan : contract,
         regions: /region: \[/.test(config) ? ['eu', 'ap'] : ['eu'],
       })),
       ...{ isShared: true, rewound, outages: server.outages },
@@ -294,14 +290,16 @@ export class Examiner {
       ...(feedEvery !== undefined && { feedEvery }),
       ...(spares !== undefined && { spares }),
       withoutServers,
-      ...(switchedOff && {
-        off: switchedOff.streams.map(stream => ({
-          ...{ app: switchedOff.app, stream },
-          ...{ from: start + switchedOff.from, to: start + switchedOff.to },
-        })),
-      }),
       ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : 0, [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
+      ...(lowered && {
+        lowered: {
+          app: lowered.app,
+          at: start + lowered.at,
+          from: apps.find(({ id }) => id === lowered.app)!.contract,
+        },
+      }),
+      switchedOff: switchedOff.map(({ from, to, ...of }) => ({ ...of, from: start + from, to: start + to })),
       isDiscreet: /^store:/m.test(config),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
       isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),

@@ -1,4 +1,4 @@
-import { createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
+import { type AppOptions, createSandbox, type Sandbox } from '../../sandbox/src/index.ts'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -66,6 +66,8 @@ const looks = [0.25, 0.5, 0.75] as const
 const longestOwed = 65 * minute
 /** From the moment at which other secrets are taken until the files have them. */
 const untilWritten = 30 * second
+/** From the moment at which an operator says that a plan is smaller until it is. */
+const untilLowered = 30 * second
 
 /** One run: faults, then none, then nothing may be missing. Equal seeds give equal traces. */
 export async function runSimulation(options: RunOptions): Promise<RunResult> {
@@ -169,7 +171,7 @@ class Run {
     })
     this.#sandbox = createSandbox({
       ...{ clock: this.kernel.clock, seed, switches, quirks, profile, deliver },
-      apps: apps.map(app => this.#keys.known(app)),
+      apps: apps.map(app => withPlan(this.#keys.known(app), () => this.#planOf(app))),
     })
     const made = { at: Number.NEGATIVE_INFINITY }
     this.#drivers = apps.map(({ id: app }) =>
@@ -189,8 +191,8 @@ class Run {
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
       ...{ tightenedAt: this.#demands.tightenedAt, spares: this.#demands.spares },
+      ...{ lowered: this.#demands.lowered, switchedOff: this.#demands.switchedOff },
       ...{ callsAt: this.#demands.callsAt, withoutServers: this.#demands.withoutServers },
-      switchedOff: this.#demands.switchedOff,
     })
     for (let n = 0; n < this.#drawn.processes; n++) {
       await this.#processes.boot(`slot${n}`)
@@ -213,13 +215,12 @@ class Run {
     this.#askByHand(0)
     this.#mark()
     this.#teach()
-    const { tightenedAt, rotations = [], switchedOff } = this.#demands
+    const { rotations = [] } = this.#demands
     for (const at of rotations) {
       kernel.after(at, undefined, () => this.#keys.change())
       kernel.after(at + untilWritten, undefined, () => this.#keys.write())
     }
-    const changes = [tightenedAt, switchedOff?.from, switchedOff?.to].filter(at => at !== undefined)
-    for (const at of changes) kernel.after(at, undefined, () => this.#processes.reload())
+    for (const { at } of this.#drawn.changes) kernel.after(at, undefined, () => this.#processes.reload())
     scheduleTrouble({
       ...{ kernel, server, drawn: this.#drawn, sandbox: this.#sandbox, start: this.start },
       ...{ length: this.#length, isThorough: this.#isThorough, rewound: this.#rewound },
@@ -301,12 +302,17 @@ class Run {
 
   /** What it says now. */
   async #config(): Promise<Config> {
-    const { config, changed = config, without, apps } = this.#drawn
-    const { tightenedAt = Number.POSITIVE_INFINITY, switchedOff } = this.#demands
-    const { now } = this.kernel
-    const isOff = switchedOff && switchedOff.from <= now && now < switchedOff.to
-    const said = await configFrom(isOff ? without! : now >= tightenedAt ? changed : config)
+    const { config, changes, apps } = this.#drawn
+    const last = changes.findLast(({ at }) => at <= this.kernel.now)
+    const said = await configFrom(last?.config ?? config)
     return this.#demands.rotations ? this.#keys.inFiles(said, apps) : said
+  }
+
+  /** What the provider holds an app to now. */
+  #planOf({ id, plan }: Drawn['apps'][number]) {
+    const { lowered } = this.#demands
+    const isLowered = lowered?.app === id && this.kernel.now >= lowered.at + untilLowered
+    return isLowered ? lowered.plan : plan
   }
 
   /** The world moves when someone looks at it. */
@@ -368,6 +374,11 @@ class Run {
   #random(purpose: string) {
     return seededRandom(`${this.#key}/${purpose}`)
   }
+}
+
+/** An app of which the plan may change. */
+function withPlan(app: AppOptions, planNow: () => AppOptions['plan']): AppOptions {
+  return Object.defineProperty(app, 'plan', { get: planNow })
 }
 
 /** What came once too often, and what was written by who might not, no reading mends. */

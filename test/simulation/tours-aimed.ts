@@ -334,10 +334,10 @@ export const partly: Tour = {
   length: 40 * minute,
   demands: {
     ...{ ...calm, plan: 'starter', apps: ['alpha', 'beta'], zone: 'Asia/Shanghai' },
-    switchedOff: {
-      ...{ app: 'beta', streams: ['poll', 'resources'] },
+    switchedOff: ['poll', 'resources'].map(stream => ({
+      ...{ app: 'beta', stream },
       ...{ from: 11 * minute, to: 25 * minute },
-    },
+    })),
     profile: { ...small, eventsPerMinute: 16 },
     quirks: { sharedReward: 0.3 },
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
@@ -360,5 +360,34 @@ export const spending: Tour = {
       ...{ ...plain, roomReuse: 'off', missingValues: 0, lateValueSeconds: 0, tightHours: 0 },
       ...{ day: 'rolling', limiter: 'sliding', countersPer: 'credential', counters: 'shared' },
     },
+  },
+}
+
+const ofProject = ['usage-insight', 'quality-insight', 'realtime-usage', 'realtime-quality'] as const
+
+/**
+ * An operator who changes what is said of single apps while daemons run: a stream is switched off for longer than what it would
+ * have told can be had, and on again; and an app gets a smaller plan while more of its calls wait than it may ask for at once.
+ */
+export const changes: Tour = {
+  length: 44 * minute,
+  demands: {
+    ...{
+      ...calm,
+      ...troubledBy('spells'),
+      plan: 'own',
+      apps: ['alpha', 'beta'],
+      plans: { beta: 'enterprise' },
+    },
+    ...{ ownKeys: true, products: ['Native', 'WebRTC'] },
+    switchedOff: [
+      { app: 'alpha', stream: 'realtime-usage', from: 6 * minute + 7_300, to: 32 * minute + 11_000 },
+      ...ofProject.map(stream => ({ app: 'beta', stream, from: 0, to: Number.POSITIVE_INFINITY })),
+    ],
+    lowered: { app: 'beta', at: 9 * minute, plan: 'premium' },
+    spells: [spellOf('503', { from: 0, to: 12 * minute, app: 'beta', operation: 'callSessions' })],
+    profile: { ...small, classes: 2 },
+    quirks: { burstOfCalls: 40 },
+    switches: { ...plain, roomReuse: 'off', sequence: 'contiguous', tightHours: 0 },
   },
 }

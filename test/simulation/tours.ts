@@ -2,6 +2,7 @@ import { faultClasses } from './draw.ts'
 import { spellOf } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
 import {
+  changes,
   chosen,
   commits,
   discreet,
@@ -326,6 +327,7 @@ export const tours: Readonly<Record<string, Tour>> = {
     chosen,
     weeks,
     partly,
+    changes,
     crowd,
   }),
 }

@@ -10,6 +10,7 @@ import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
+import { strangersEight } from './strangers-eight.ts'
 import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
 import { strangersSeven } from './strangers-seven.ts'
@@ -44,4 +45,5 @@ export const plants: readonly Plant[] = [
   ...strangersFive,
   ...strangersSix,
   ...strangersSeven,
+  ...strangersEight,
 ]

@@ -5,6 +5,7 @@ import type { Examination, Finding } from './examination.ts'
 import { isSurelyStored } from './insights.ts'
 import { evenRound, margins, owedFrom, secondsOfLessons } from './margins.ts'
 import { longestOpen, openMinutes } from './open.ts'
+import { howFarOff } from './switched-off.ts'
 
 /** A row of the gap ledger, Unix seconds. */
 export interface Gap {
@@ -155,6 +156,10 @@ type Wrong = Finding | undefined
 
 function wrongWith(world: World, at: number, entry: Entry, gap: Gap | undefined, isOwed: boolean): Wrong {
   const { end } = world.examination
+  const { app, stream, step } = world.book.series
+  const off = howFarOff(world.examination, { app, stream, from: at, to: at + step })
+  if (gap && off === 'wholly')
+    return { kind: 'gap', text: `the stream was switched off, and it is ${tell(gap)}` }
   if (gap) return wrongGap(world, at, entry, gap)
   if (entry.isStored) return undefined
   const isRead = entry.served.some(
@@ -163,7 +168,8 @@ function wrongWith(world: World, at: number, entry: Entry, gap: Gap | undefined,
   if (isRead) return { kind: 'lost', text: 'was in an answer, and there is neither a row nor a gap' }
   if (!isOwed) return undefined
   const hasLeft = at + world.book.series.allowance.availableData < world.noticed
-  return hasLeft ? { kind: 'gap', text: `missing; ${tellEntry(entry)}` } : wrongOwed(world, at, entry)
+  if (!hasLeft) return wrongOwed(world, at, entry)
+  return off === 'not' ? { kind: 'gap', text: `missing; ${tellEntry(entry)}` } : undefined
 }
 
 /** What could be had for long enough since faults stopped is not owed at the end. */

@@ -3,8 +3,8 @@ import { isRoomStream, keysOf, missingOf, type RoomStream, roomStreams } from '.
 import type { Examination, Finding } from './examination.ts'
 import { deniedRecordings } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
-import { wasOff } from './off.ts'
 import type { StoredSchema } from './rows.ts'
+import { wasOff } from './switched-off.ts'
 
 interface Told {
   readonly app: string

@@ -2,8 +2,8 @@ import type { TrueRoom } from './classroom-truth.ts'
 import type { Examination, Finding } from './examination.ts'
 import { deniedRecordings } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
-import { wasOff } from './off.ts'
 import { keyOf, type StoredSchema } from './rows.ts'
+import { wasOff } from './switched-off.ts'
 
 /** Until an answer is stored, ms: what happened while it was on its way is not in it. */
 const onItsWay = 60_000

@@ -4,9 +4,9 @@ import type { Plan } from './contract.ts'
 import type { Hand } from './hands.ts'
 import type { Lesson } from './lessons.ts'
 import type { Mark } from './marks.ts'
-import type { Off } from './off.ts'
 import type { Selection } from './selection.ts'
 import type { Standstill } from './standstills.ts'
+import type { Off } from './switched-off.ts'
 import type { Wanted } from './wanted.ts'
 
 /**
@@ -102,10 +102,12 @@ export interface Examination {
   readonly hoursAhead?: number
   /** When the configuration was changed so that it allows half as much in a short while. */
   readonly tightenedAt?: number
+  /** When an app was said to have the plan that is told of it here, and which it had before. */
+  readonly lowered?: { readonly app: string; readonly at: number; readonly from: Plan }
+  /** From when to when streams of single apps were switched off. */
+  readonly switchedOff?: readonly Off[]
   /** The configuration leaves a tenth of a day's requests to others, and says nothing else of limits. */
   readonly spares?: boolean
-  /** Streams that were off for a while in the section of one app alone. */
-  readonly off?: readonly Off[]
   /** Neither names nor chats are kept. */
   readonly isDiscreet?: boolean
   /** Servers among the users of calls are not asked for. */

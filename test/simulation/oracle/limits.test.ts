@@ -71,6 +71,17 @@ describe('how often may be asked', () => {
     expect(await examine(every(60_000, 10, 'realtimeUsage'), { tightenedAt })).toEqual([])
   })
 
+  it('a smaller plan holds once the configuration says so, and the former one before', async () => {
+    const lowered = { app: 'one', at: now + 60_000, from: 'enterprise' } as const
+    const fast = [...every(200, 5, 'callSearch'), ...every(200, 5, 'callSearch', now + 2 * 60_000)]
+    const own = fast.map(each => ({ ...each, app: 'one' }))
+    const apps = [{ id: 'one', plan: 'premium' as const, regions: [] }]
+    expect((await examine(own, { lowered, apps })).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/more than 3 requests within 1 s, 2 times, first until 2026-01-05T08:02:00.600Z/),
+    ])
+    expect(await examine(own.slice(0, 5), { lowered, apps })).toEqual([])
+  })
+
   it('apps of one credential and endpoints of one table count together, at the strictest plan', async () => {
     expect(await examine(every(1_000, 10, 'callSessions'))).toEqual([])
     const both = [

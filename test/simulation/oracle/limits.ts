@@ -25,12 +25,19 @@ interface Counted {
  * many things at once.
  */
 export async function examineLimits(examination: Examination): Promise<readonly Finding[]> {
-  const { sandbox, apps, counters, tightenedAt, spares = false } = examination
+  const { sandbox, apps, counters, tightenedAt, spares = false, lowered } = examination
   const plans = new Map(apps.map(({ id, plan }) => [id, plan]))
+  const before = new Map(apps.map(({ id, plan }) => [id, lowered?.app === id ? lowered.from : plan]))
+  const since = lowered ? lowered.at + onTheirWay : Number.POSITIVE_INFINITY
   const arrivals = sandbox.arrivals.list(0, sandbox.arrivals.count)
+  const later = arrivals.filter(({ time }) => time >= since)
   return [
-    ...beyondRates(arrivals, sandbox, { plans, counters, tightenedAt, spares }),
-    ...arrivals.flatMap(arrival => rulesBroken(arrival, plans, () => heldFor(arrival, examination))),
+    ...beyondRates(arrivals, sandbox, { plans: before, counters, tightenedAt, spares }),
+    ...beyondRates(later, sandbox, { plans, counters, tightenedAt, spares }),
+    ...arrivals.flatMap(arrival => {
+      const held = () => heldFor(arrival, examination)
+      return rulesBroken(arrival, arrival.time >= since ? plans : before, held)
+    }),
   ]
 }
 

@@ -11,6 +11,7 @@ penstock_requests_total{app="a",family="classroom",operation="roomEvents",outcom
 penstock_requests_total{app="a",family="classroom",operation="roomEvents",outcome="rate_limited"} 2
 penstock_refusals_total{operation="roomEvents",kind="rate_limited"} 2
 penstock_refusals_total{operation="roomEvents",kind="unauthorized"} 1
+penstock_refusals_total{operation="callSearch",kind="qps_limit"} 3
 penstock_rows_total{table="classroom.room_event"} 12
 penstock_rows_total{table="analytics.session_series"} 400
 penstock_gaps{stream="room-events",state="open"} 3
@@ -38,8 +39,11 @@ const debits = [
   { group: 'realtime', apps: ['b'], all: 20, before: 20 },
 ]
 
-/** Answers to its requests: three were turned away. */
-const answers = [200, 429, 200, 401, 429].map(status => ({ status, operation: 'roomEvents' }))
+/** Answers to its requests: three were turned away by their status, and three by the code beside it. */
+const answers = [
+  ...[200, 429, 200, 401, 429].map(status => ({ status, operation: 'roomEvents' })),
+  ...[1, 2, 3].map(() => ({ status: 200, fault: 'status', operation: 'callSearch' })),
+]
 
 async function judge(
   text: string,
@@ -113,7 +117,13 @@ describe('what a daemon exports', () => {
       'room_event"} 24',
       /rows_total.* 24 .* told, 12 were/,
     ],
-    ['refusals that nobody counts', / *penstock_refusals_total.*/g, '', /refusals_total.* none told, 3/],
+    [
+      'refusals that nobody counts',
+      / *penstock_refusals_total{operation="room.*/g,
+      '',
+      /0 of roomEvents told, 3/,
+    ],
+    ['refusals beside a status of success', 'qps_limit"} 3', 'qps_limit"} 0', /0 of callSearch told, 3/],
     ['rooms that add up', 'state="started"} 2', 'state="started"} 4', /rooms.* is 4, and the ledger has 2/],
     [
       'letters that are not counted',

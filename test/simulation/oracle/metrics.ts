@@ -1,5 +1,7 @@
+import type { Arrival } from '../../../sandbox/src/index.ts'
 import { Findings } from './asked.ts'
 import { judgeSpent } from './budgets.ts'
+import { groupOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 
 /** What a running daemon exports in the end, and what the world saw of it. */
@@ -91,17 +93,33 @@ function judgeCounts({ of, wrong }: Judge, scrape: Scrape, ledgers: readonly Cou
 
 /** Codes of requests that should never have been sent: for their credentials, or one too many. A room may be forbidden. */
 const unwanted: readonly unknown[] = [401, 429]
-/** So many of them may have been cut off on their way, so that nobody heard what they said. */
+/** So many of them may have been cut off on their way, or given up, so that nobody heard what they said. */
 const mostUnheard = 2
 
-function judgeRefusals({ of, wrong }: Judge, { arrived }: Scrape, { sandbox }: Examination): void {
-  const told = of('refusals_total').reduce((all, { value }) => all + value, 0)
-  const turned = arrived.filter(n => {
-    const { status, operation = '' } = sandbox.arrivals.list(n - 1, 1)[0]!
-    return unwanted.includes(status) && !operation.endsWith('Player')
-  }).length
-  if (told === 0 && turned > mostUnheard)
-    wrong('refusals_total', `none told, ${turned} requests were turned away`)
+/** What is turned away is told of each operation, also where code 300 of the body says so beside another status. */
+function judgeRefusals(
+  { of, wrong }: Judge,
+  { arrived }: Scrape,
+  { sandbox, isCalm = false }: Examination,
+): void {
+  const turned = arrived
+    .map(n => sandbox.arrivals.list(n - 1, 1)[0]!)
+    .filter(({ operation = '' }) => !operation.endsWith('Player'))
+    .filter(arrival => unwanted.includes(arrival.status) || isLimit(arrival))
+  for (const [operation = '', all] of Map.groupBy(turned, each => each.operation)) {
+    const told = of('refusals_total')
+      .filter(({ labels }) => labels.operation!.split('.').at(-1) === operation)
+      .reduce((sum, { value }) => sum + value, 0)
+    const least = isCalm ? all.length - mostUnheard : all.length > mostUnheard ? 1 : 0
+    if (told < least) wrong('refusals_total', `${told} of ${operation} told, ${all.length} were turned away`)
+  }
+}
+
+const beyondLimit = /limit error$|^you have no auth/
+
+/** Refused for a limit of call analytics, or with its words though none was broken. */
+function isLimit({ operation = '', status, fault, refusal = '' }: Arrival): boolean {
+  return operation in groupOf && (beyondLimit.test(refusal) || (fault === 'status' && status === 200))
 }
 
 /** Told by page, and of each value: not to be counted by rows. */

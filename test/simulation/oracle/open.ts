@@ -1,6 +1,7 @@
 import type { FaultRule, Sandbox } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
 import type { Bounds } from './contract.ts'
+import { type Off, takenOver } from './switched-off.ts'
 
 /** A run, as far as it tells what its world made unavoidable. */
 export interface Played {
@@ -8,6 +9,7 @@ export interface Played {
   readonly faults: readonly Spell[]
   readonly start: number
   readonly end: number
+  readonly switchedOff?: readonly Off[]
 }
 
 /** What may be asked for at a moment: how far back, and how old it must be, seconds. */
@@ -74,7 +76,11 @@ export function openMinutes(
   operation: string,
   plan: Open,
 ): readonly (Open | undefined)[] {
-  const periods = [...faultPeriods(played, app, operation), ...tightPeriods(played, app, operation)]
+  const periods = [
+    ...faultPeriods(played, app, operation),
+    ...tightPeriods(played, app, operation),
+    ...offPeriods(played, app, operation),
+  ]
   return Array.from({ length: Math.ceil((played.end - played.start) / minute) }, (_, n) => {
     const at = played.start + n * minute
     let open: Open | undefined = { availableData: plan.availableData, dataDelay: plan.dataDelay }
@@ -118,6 +124,13 @@ function tightPeriods({ sandbox, start, end }: Played, app: string, operation: s
     }
   }
   return periods
+}
+
+/** Nobody asks for what is switched off. */
+function offPeriods({ switchedOff = [] }: Played, app: string, operation: string): readonly Period[] {
+  return switchedOff
+    .filter(off => off.app === app && askedBy[off.stream]?.operation === operation)
+    .map(({ from, to }) => ({ from, to: to + takenOver, narrow: nothing }))
 }
 
 function concerns(rule: FaultRule, app: string, operation: string): boolean {

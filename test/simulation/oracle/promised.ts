@@ -2,6 +2,7 @@ import type { AnalyticsTruth } from '../../../sandbox/src/index.ts'
 import { type Asked, askedOf, onceEach } from './asked.ts'
 import { type Allowance, allowanceOf, documentedSeries, type PromisingStream, promising } from './contract.ts'
 import type { Examination } from './examination.ts'
+import { isOffThroughout } from './switched-off.ts'
 
 /** A question of which one value is promised for each step of time. */
 export interface Series {
@@ -41,7 +42,7 @@ function readSeries(examination: Examination): readonly Series[] {
     promising.flatMap(({ stream, operation, group }) => {
       const allowance = allowanceOf(group, plan)
       const isOff = examination.streams && !examination.streams.includes(stream)
-      if (!allowance || isOff) return []
+      if (!allowance || isOff || isOffThroughout(examination, app, stream)) return []
       const start = `${app} ${operation} `
       const made = [...asked.keys()].filter(key => key.startsWith(start)).map(key => key.slice(start.length))
       const wanted = examination.series?.[stream] ?? documentedSeries[stream]

@@ -2,8 +2,8 @@ import type { TrueRoom } from './classroom-truth.ts'
 import { isRoomStream, keysOf, missingOf, type RoomStream, roomStreams } from './complete.ts'
 import type { Examination, Finding } from './examination.ts'
 import type { StoredGap } from './gaps.ts'
-import { wasOff } from './off.ts'
 import type { StoredSchema } from './rows.ts'
+import { wasOff } from './switched-off.ts'
 
 /** By so much a moment that the database dates may be beside that of the world: an answer was on its way, or its commit waited. */
 const beside = 5 * 60_000

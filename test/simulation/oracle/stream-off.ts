@@ -1,16 +1,8 @@
 import { type AnalyticsGroup, allowanceOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
+import { takenOver } from './switched-off.ts'
 
-/** An app's own section of the configuration leaves a stream out for so long, ms since the epoch. */
-export interface Off {
-  readonly app: string
-  readonly stream: string
-  readonly from: number
-  readonly to: number
-}
-
-/** From a change of the configuration until who drains the app has written down what it changes, ms. */
-const taken = 60_000
+/** Who comes back takes over what was changed meanwhile, ms. */
 const longestPause = 5 * 60_000
 
 /** What a plan has to hold for a stream to be asked. */
@@ -18,18 +10,6 @@ const groupOf: Readonly<Record<string, AnalyticsGroup>> = {
   ...{ calls: 'call-search', 'call-sessions': 'call-details', 'call-metrics': 'call-details' },
   ...{ 'usage-insight': 'usage-insight', 'quality-insight': 'quality-insight' },
   ...{ 'realtime-usage': 'realtime', 'realtime-quality': 'realtime' },
-}
-
-/** Whether an operator had switched a stream of an app off at some time between these moments. */
-export function wasOff(
-  { off = [] }: Pick<Examination, 'off'>,
-  { app, stream }: Pick<Off, 'app' | 'stream'>,
-  from: number,
-  to: number,
-): boolean {
-  return off.some(
-    one => one.app === app && one.stream === stream && one.from - taken < to && from < one.to + taken,
-  )
 }
 
 interface Told {
@@ -42,10 +22,10 @@ interface Told {
  * What is off is told with its times, app by app: what its plan does not hold and what somebody switched off, and nothing else.
  * Of rooms that were first used meanwhile nobody judges the stream.
  */
-export async function examineOff(examination: Examination): Promise<readonly Finding[]> {
-  const { rows, apps, start, end, off = [], isInterrupted, streams } = examination
+export async function examineStreamOff(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, apps, start, end, switchedOff = [], isInterrupted, streams } = examination
   if (streams) return []
-  const late = isInterrupted ? longestPause : taken
+  const late = isInterrupted ? longestPause : takenOver
   const told = await rows<Told>(
     `select app_id || ' ' || stream as key, round(extract(epoch from off_at) * 1000)::float8 as off,
             round(extract(epoch from on_at) * 1000)::float8 as on from ingest.stream_off`,
@@ -61,7 +41,7 @@ export async function examineOff(examination: Examination): Promise<readonly Fin
         allowanceOf(group, plan) ? [] : [{ app, stream, from: start, to: Number.POSITIVE_INFINITY }],
       ),
     )
-  for (const { app, stream, from, to } of [...unheld, ...off]) {
+  for (const { app, stream, from, to } of [...unheld, ...switchedOff]) {
     const key = `${app} ${stream}`
     const own = byKey.get(key) ?? []
     byKey.delete(key)
@@ -79,8 +59,8 @@ export async function examineOff(examination: Examination): Promise<readonly Fin
 }
 
 /** Of rooms whose class began well within such a time. */
-async function examineUnjudged({ rows, off = [] }: Examination): Promise<readonly Finding[]> {
-  if (off.length === 0) return []
+async function examineUnjudged({ rows, switchedOff = [] }: Examination): Promise<readonly Finding[]> {
+  if (switchedOff.length === 0) return []
   const told = await rows<{ app: string; stream: string; place: string; at: number }>(
     `select c.app_id as app, c.stream, c.room_uuid || ' ' || c.incarnation as place,
             extract(epoch from coalesce(r.started_at, r.valid_from)) * 1000 as at
@@ -91,12 +71,12 @@ async function examineUnjudged({ rows, off = [] }: Examination): Promise<readonl
      cross join lateral string_to_table(c.lacking, ', ') x(stream)`,
   )
   return told.flatMap(({ app, stream, place, at }) => {
-    const isUnjudged = off.some(
+    const isUnjudged = switchedOff.some(
       one =>
         one.app === app &&
         one.stream === stream &&
-        one.from + taken < Number(at) &&
-        Number(at) < one.to - taken,
+        one.from + takenOver < Number(at) &&
+        Number(at) < one.to - takenOver,
     )
     return isUnjudged
       ? [

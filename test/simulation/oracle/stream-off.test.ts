@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { examineOff, wasOff } from './off.ts'
+import { examineStreamOff } from './stream-off.ts'
 
 const minute = 60_000
-const off = [{ app: 'a', stream: 'poll', from: 10 * minute, to: 30 * minute }]
+const switchedOff = [{ app: 'a', stream: 'poll', from: 10 * minute, to: 30 * minute }]
 const analytics = [
   ...['calls', 'call-sessions', 'call-metrics', 'usage-insight', 'quality-insight'],
   ...['realtime-usage', 'realtime-quality'],
@@ -23,8 +23,8 @@ async function judge({ told = [...unheld, poll], judged = [], end = 60 * minute 
     return sql.includes('ingest.app') ? [{ app: 'a' }] : judged
   }
   const apps = [{ id: 'a', plan: 'starter', regions: ['eu'] }]
-  const examination = { ...{ rows, apps, off, end, start: 0, isInterrupted: false } }
-  return (await examineOff(examination as never)).map(({ text }) => text)
+  const examination = { ...{ rows, apps, switchedOff, end, start: 0, isInterrupted: false } }
+  return (await examineStreamOff(examination as never)).map(({ text }) => text)
 }
 
 it('what the plan does not hold is off, and what somebody switched off for a while', async () => {
@@ -47,11 +47,4 @@ it('a class that began meanwhile is not judged by it', async () => {
   expect(await judge({ judged: [{ ...class_, at: 20 * minute }] })).toEqual([
     'a r 1 poll: judged, and was off when the class began',
   ])
-})
-
-it('a stream was off of whatever lasted into that time', () => {
-  const poll = { app: 'a', stream: 'poll' }
-  expect(wasOff({ off }, poll, 0, 20 * minute)).toBe(true)
-  expect(wasOff({ off }, poll, 0, 5 * minute)).toBe(false)
-  expect(wasOff({ off }, { ...poll, app: 'b' }, 0, 20 * minute)).toBe(false)
 })
