@@ -9,12 +9,15 @@ import { bind, statement } from '../statement.ts'
 import { debitValues, lockKey } from './ctes.ts'
 import { verifiedAgain } from './room-life.ts'
 
-/** Whether a page tells nothing and moves its progress alone: most answers of the feeds of most apps, and of most rooms. */
+/**
+ * Whether a page tells nothing and moves its progress alone: most answers of the feeds of most apps, and of most rooms. Of a room
+ * whose pages go on the next one need not wait for others.
+ */
 export function isEmptyAnswer(page: PageCommit): boolean {
-  const { source, settles, room, rows, rejects, holes, isUndecided } = page
+  const { source, settles, room, rows, rejects, holes, caughtUp, isUndecided } = page
   const isEmpty = rejects.length === 0 && !holes?.length && !isUndecided
   if (!isEmpty || Object.values(rows).some(each => each.length > 0)) return false
-  return source === 'feed' ? settles !== undefined : room.kind === 'incarnation' && !room.opens
+  return source === 'feed' ? settles !== undefined : caughtUp && room.kind === 'incarnation' && !room.opens
 }
 
 /**
