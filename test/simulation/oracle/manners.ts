@@ -52,7 +52,14 @@ export function examineManners(examination: Examination): readonly Finding[] {
         ...[...Map.groupBy(own.filter(isMuted), ({ target }) => roomOf(target))].flatMap(([room, refused]) =>
           tooMany(`${said} ${room}`, refused, mostMuted),
         ),
-        ...tooMany(said, own.filter(isFailed), mostFailed),
+        ...[...Map.groupBy(own.filter(isCircle), ({ target }) => roomOf(target))].flatMap(([room, led]) =>
+          tooMany(`${said} ${room}`, led, mostRefused),
+        ),
+        ...tooMany(
+          said,
+          own.filter(arrival => isFailed(arrival) && !isCircle(arrival)),
+          mostFailed,
+        ),
         // Where processes stand still or are killed, nobody knows what they heard.
         ...(isCalm ? tooSoon(said, own, { faults, start, slack }) : []),
         ...(isCalm && isPrompt && !areHalves ? inVain(said, own) : []),
@@ -103,6 +110,11 @@ function roomOf(target: string): string {
 
 function isFailed(arrival: Arrival): boolean {
   return arrival.fault !== undefined && harmful.has(arrival.fault) && !isRefused(arrival)
+}
+
+/** A log that leads in a circle can be read, page by page: it says nothing of the logs of other rooms. */
+function isCircle({ fault, operation = '' }: Arrival): boolean {
+  return fault === 'looping-next-id' && ofRooms.test(operation)
 }
 
 const harmful: ReadonlySet<string> = new Set([
