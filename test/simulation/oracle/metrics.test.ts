@@ -49,7 +49,7 @@ async function judge(
   text: string,
   requests = 7,
   before = 3,
-  { state = 'losing', lost = 1 } = {},
+  { state = 'losing', lost = 1, refused = [] as readonly number[] } = {},
 ): Promise<readonly string[]> {
   const rows = async (query: string) => {
     if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }].slice(1 - lost)
@@ -67,12 +67,22 @@ async function judge(
     if (query.includes('simulated.written')) return [{ key: 'slot0.1 classroom.room_event', count: 12 }]
     return [{ key: `a Native networkDelay ${at}`, value: 41.5 }]
   }
-  const sandbox = { arrivals: { list: (after: number, most: number) => answers.slice(after, after + most) } }
+  // For their limits, minutes ago.
+  const limited = refused.map(ago => ({
+    ...{
+      status: 200,
+      operation: 'callSearch',
+      refusal: 'query latency limit error',
+      time: now - ago * 60_000,
+    },
+  }))
+  const all = [...answers, ...limited]
+  const sandbox = { arrivals: { list: (after: number, most: number) => all.slice(after, after + most) } }
   const apps = ['a', 'b'].map(id => ({ id, plan: 'premium' }))
   const examination = {
     ...{ rows, sandbox, apps, isCalm: true, faults: [], askers: [{}], end: now },
   } as unknown as Examination
-  const arrived = answers.map((_, n) => n + 1)
+  const arrived = all.map((_, n) => n + 1)
   const verdict = { state, sentence: `it is ${state}` }
   const scrapes = [{ process: 'slot0.1', text, verdict, requests, arrived, now }]
   const findings = await examineMetrics(
@@ -195,6 +205,14 @@ describe('what is said of the whole', () => {
     expect(
       await about(`${lossless}penstock_backlog_expires_seconds{app="a"} 3601`, 'behind', 0),
     ).toHaveLength(1)
+  })
+
+  it('may be that something is behind where the provider goes on refusing for its limits', async () => {
+    const told = lossless.replace('kind="qps_limit"} 3', 'kind="qps_limit"} 6')
+    const refused = (...minutesAgo: readonly number[]) =>
+      judge(told, 7, 3, { state: 'behind', lost: 0, refused: minutesAgo })
+    expect(await refused(20, 10, 1)).toEqual([])
+    expect(await refused(3, 2.5, 2)).toEqual([expect.stringContaining('all is well, and it says')])
   })
 
   it.each(['losing', 'stopped', 'behind', 'starting'])('is not %s where all is well', async state => {

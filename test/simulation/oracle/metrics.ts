@@ -65,7 +65,7 @@ export async function examineMetrics(
     judgeRefusals(judge, scrape, examination)
     if (written) judgeRows(judge, scrape, written)
     judgeLosses(judge, scrape, stored.losses)
-    judgeVerdict(judge, scrape, stored.losses)
+    judgeVerdict(judge, scrape, stored.losses, isRefused(scrape, examination))
     judgePlayers(judge, stored.players)
     if (letters) judgeLetters(judge, letters)
     judgeBounds(judge)
@@ -122,6 +122,18 @@ function isLimit({ operation = '', status, fault, refusal = '' }: Arrival): bool
   return operation in groupOf && (beyondLimit.test(refusal) || (fault === 'status' && status === 200))
 }
 
+/** A provider that allows less than it says is told of when it has refused for so long, ms. */
+const refusedFor = 2 * 60_000
+
+/** Whether the provider has refused for its limits, again and again, though nothing was amiss. */
+function isRefused({ arrived }: Scrape, { sandbox }: Examination): boolean {
+  const times = arrived
+    .map(n => sandbox.arrivals.list(n - 1, 1)[0]!)
+    .filter(({ operation = '', refusal = '' }) => operation in groupOf && beyondLimit.test(refusal))
+    .map(({ time }) => time)
+  return Math.max(...times) - Math.min(...times) > refusedFor
+}
+
 /** Told by page, and of each value: not to be counted by rows. */
 const otherwise: ReadonlySet<string> = new Set(['analytics.session_series', 'analytics.call_series'])
 
@@ -157,6 +169,7 @@ function judgeVerdict(
   { of, wrong }: Judge,
   { now, verdict: { state, sentence } }: Scrape,
   losses: Losses,
+  isRefused: boolean,
 ): void {
   const isLost = losses.some(({ at }) => at > now - lossWindows.day! + aboutThen)
   const isAtRisk =
@@ -164,7 +177,8 @@ function judgeVerdict(
     of('backlog_expires_seconds').some(({ value }) => value < soon)
   if (isLost && state !== 'losing') wrong('verdict', `data was lost within a day, and it says: ${sentence}`)
   const isUrgent = of('backlog_expires_seconds').some(({ value }) => value < hour)
-  if (!isLost && !isAtRisk && state !== 'well' && !(state === 'behind' && isUrgent))
+  const isLate = state === 'behind' && (isUrgent || isRefused)
+  if (!isLost && !isAtRisk && state !== 'well' && !isLate)
     wrong('verdict', `all is well, and it says: ${sentence}`)
 }
 
