@@ -9,7 +9,7 @@ with
   moved as (
     update ingest.progress p
     set version = p.version + 1, cursor = :cursor, stream_state = :stream_state::jsonb, epoch = :epoch, updated_at = ingest.clock(),
-        caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null, wanted = '{}'
+        caught_up_at = case when :caught_up::boolean then ingest.clock() - :age::double precision * interval '1 millisecond' else p.caught_up_at end, closed_at = null, wanted = '{}'
     where p.app_id = :app and p.stream = :stream and p.series = :series and p.version = :version
       and exists (select from fence) and true
     returning p.version

@@ -49,6 +49,7 @@ async function rooms(count: number): Promise<readonly string[]> {
   return names
 }
 
+const reject = { reason: 'wrong_type', detail: 'x', item: {} } as const
 const page = (room: string, version = 0) => logPage(room, version, { rows: eventRows([event(room, 1)]) })
 const events = (room: string) =>
   db.rows('select sequence, source, data from classroom.room_event where room_uuid = $1 order by 1', [room])
@@ -65,6 +66,21 @@ describe('pages that go together', () => {
     for (const result of results) expect(result).toMatchObject({ outcome: 'committed', version: 1, stored })
     for (const room of names) expect(await events(room)).toEqual([{ ...message(1), source: 'log' }])
     expect(new Set(await Promise.all(names.map(written))).size).toBe(1)
+  })
+
+  it('tell when their lists were asked for, which are as old as their waiting then', async () => {
+    const names = await rooms(3)
+    for (const room of names) await db.store.commit(page(room))
+    const aged = names.map((room, n) => listPage('recordings', room, 0, { age: () => n * 90_000 }))
+    const alone = listPage('resources', names[1]!, 0, { age: () => 70_000, rejects: [reject] })
+    for (const result of await together([...aged, alone]))
+      expect(result).toMatchObject({ outcome: 'committed' })
+    const ages = await db.rows(
+      `select stream, extract(epoch from ingest.clock() - caught_up_at)::int as age from ingest.progress
+       where stream in ('recordings', 'resources') and series = any ($1) and caught_up_at is not null order by 1, 2`,
+      [names],
+    )
+    expect(ages.map(({ age }) => age)).toEqual([0, 90, 180, 70])
   })
 
   it('are stored each under its own room, though another one had that name before', async () => {

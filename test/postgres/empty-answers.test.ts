@@ -174,6 +174,21 @@ describe('lists and widget logs of rooms that told nothing', () => {
     ])
   })
 
+  it('were read when they were asked for, however long they waited', async () => {
+    await rooms('aged')
+    const [quiz] = nothing('aged')
+    await settle(await asked())
+    const waits = clock.monotonic()
+    const stored = store.commit({ ...quiz!, age: () => 5_000 + clock.monotonic() - waits })
+    await clock.advance(200)
+    expect(await stored).toMatchObject({ outcome: 'committed' })
+    const [row] = await db.rows(
+      `select extract(epoch from ingest.clock() - caught_up_at)::float8 as age from ingest.progress where series = 'aged' and stream = $1`,
+      [quiz!.stream],
+    )
+    expect(row).toEqual({ age: 5.2 })
+  })
+
   it('wait for no time to pass where there are many', async () => {
     const names = Array.from({ length: 9 }, (_, n) => `crowd-${n}`)
     await rooms(...names)

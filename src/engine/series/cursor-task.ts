@@ -74,6 +74,10 @@ export function cursorTask(
   const answer = stream.kind === 'feed' ? heard(context.series).answer() : undefined
   /** What the whole answer says; parts of it are harvested again where the database refuses one. */
   let isNews: boolean | undefined
+  /** When the answer was asked for, ms on the monotonic clock. */
+  let askedAt: number | undefined
+  const isBesideLog = stream.scope === 'room' && !stream.isParent
+  const age = isBesideLog ? () => context.clock.monotonic() - (askedAt ?? 0) : undefined
   const holdsBack = ({ told = [] }: PageResult) => {
     isNews ??= stream.kind === 'feed' && heard(context.series).isNews(told)
     return isNews
@@ -81,7 +85,10 @@ export function cursorTask(
   return {
     stream: stream.name,
     plan: () => ({ request: plan(context, place), series: context.series, life: PLAN_LIFE_MS }),
-    parse: (answer, timing) => parse(context, place, answer, timing),
+    parse: (answer, timing) => {
+      askedAt ??= context.clock.monotonic() - timing.elapsed
+      return parse(context, place, answer, timing)
+    },
     toRows: page => {
       const { streamState } = place.progress
       const withoutData = withoutDataUpTo(stream, page, streamState)
@@ -105,7 +112,10 @@ export function cursorTask(
       context.storing?.(true)
       const stored = answer?.storing()
       try {
-        const result = await store.commit(pageCommit(context, place, page, pageResult, grant))
+        const result = await store.commit({
+          ...pageCommit(context, place, page, pageResult, grant),
+          ...(age && { age }),
+        })
         if (result.outcome === 'committed') stored?.()
         return result
       } finally {

@@ -202,7 +202,7 @@ function pageValues(page: PageCommit, settings: CommitSettings, roomStreams: rea
     version: page.version,
     cursor: page.cursor === null ? null : encodeText(page.cursor),
     stream_state: encodeJson(page.streamState),
-    caught_up: page.caughtUp,
+    ...{ caught_up: page.caughtUp, age: page.age?.() ?? 0 },
     memory: memoryOf(settings),
     room_streams: roomStreams,
     region: page.region ?? settings.region(page.app),

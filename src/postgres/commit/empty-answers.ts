@@ -48,7 +48,7 @@ export const emptyAnswers = statement(
                and pg_try_advisory_xact_lock_shared(${lockKey('p.app')}) end as verified
     from json_to_recordset(:pages::json) as p(place int, app text, stream text, series text, region text, incarnation int,
       verifies boolean, version bigint, cursor text, stream_state jsonb, shard int, owner text, epoch bigint, debit_scope text,
-      debit_group text, debit_n bigint, told_all boolean, time_floor double precision, time_ceiling double precision)
+      debit_group text, debit_n bigint, told_all boolean, age double precision, time_floor double precision, time_ceiling double precision)
   ),
   fence as materialized (
     select o.shard, o.owner, o.epoch from ingest.ownership o
@@ -66,7 +66,7 @@ export const emptyAnswers = statement(
   moved as (
     update ingest.progress t
     set version = t.version + 1, cursor = s.cursor, stream_state = s.stream_state, epoch = s.epoch, updated_at = ingest.clock(),
-        caught_up_at = case when s.told_all then ingest.clock() else t.caught_up_at end, closed_at = null, wanted = '{}'
+        caught_up_at = case when s.told_all then ingest.clock() - s.age * interval '1 millisecond' else t.caught_up_at end, closed_at = null, wanted = '{}'
     from stood s
     where t.ctid = s.at and t.version = s.version
     returning s.place, t.version
@@ -200,6 +200,7 @@ function valuesOf(page: PageCommit) {
   return {
     ...{ app, region, stream, series, incarnation, version, cursor, stream_state: streamState, ...fence },
     ...debitValues(settles, caughtUp),
+    age: page.age?.() ?? 0,
   }
 }
 

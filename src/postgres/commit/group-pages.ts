@@ -158,7 +158,7 @@ export function standing({ page, writes, n, incarnation, heard }: Sorted, settin
   const own = rooms.find(each => each.room_uuid === series)
   return {
     ...{ ...own, n, stream, series, incarnation, version, cursor, stream_state: streamState, region, heard },
-    ...{ caught_up: caughtUp, listed: !writes.includes(room) },
+    ...{ caught_up: caughtUp, age: page.age?.() ?? 0, listed: !writes.includes(room) },
   }
 }
 

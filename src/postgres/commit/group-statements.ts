@@ -72,7 +72,7 @@ export const moved = statement(
   `with
   page as materialized (
     select p.* from json_to_recordset(:pages::json) as p(n int, stream text, series text, incarnation int, listed boolean,
-      version int, cursor text, stream_state jsonb, caught_up boolean, region text, state int, state_sequence bigint,
+      version int, cursor text, stream_state jsonb, caught_up boolean, age double precision, region text, state int, state_sequence bigint,
       started_at timestamptz, ended_at timestamptz, last_event_at timestamptz, first_event_at timestamptz,
       heard double precision)
   ),
@@ -87,7 +87,7 @@ export const moved = statement(
   moved as (
     update ingest.progress t
     set version = t.version + 1, cursor = s.cursor, stream_state = s.stream_state, epoch = :epoch, updated_at = ingest.clock(),
-        caught_up_at = case when s.caught_up then ingest.clock() else t.caught_up_at end, closed_at = null, wanted = '{}'
+        caught_up_at = case when s.caught_up then ingest.clock() - s.age * interval '1 millisecond' else t.caught_up_at end, closed_at = null, wanted = '{}'
     from stood s
     where t.ctid = s.place and t.version = s.version
     returning s.n, t.version

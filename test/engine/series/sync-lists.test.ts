@@ -22,6 +22,22 @@ describe('a list of several pages', () => {
   })
 })
 
+describe('what is of a room beside its log', () => {
+  it('says how long ago it was asked for, until it is stored', async () => {
+    const { go, store, transport, clock } = makeHarness(list)
+    const began = clock.monotonic()
+    transport.answers = () => ({ items: [{ id: 1 }] })
+    await go()
+    expect(store.commits.map(({ age }) => age?.())).toEqual([clock.monotonic() - began])
+  })
+
+  it('is not its log, which tells what came after it', async () => {
+    const { go, store } = makeHarness()
+    await go()
+    expect(store.commits.map(({ age }) => age)).toEqual([undefined])
+  })
+})
+
 describe('a reading to the end that names a larger total', () => {
   const things = [{ id: 1 }, { id: 2 }]
   const rejectsOf = async (stream: CursorStream, answers: (nextId: string | null) => Served) => {
