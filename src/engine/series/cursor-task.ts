@@ -112,10 +112,8 @@ export function cursorTask(
       context.storing?.(true)
       const stored = answer?.storing()
       try {
-        const result = await store.commit({
-          ...pageCommit(context, place, page, pageResult, grant),
-          ...(age && { age }),
-        })
+        const made = pageCommit(context, place, page, pageResult, grant)
+        const result = await store.commit(age ? { ...made, age } : made)
         if (result.outcome === 'committed') stored?.()
         return result
       } finally {

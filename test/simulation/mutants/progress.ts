@@ -68,8 +68,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/engine/series/cursor-task.ts',
-    find: 'const result = await store.commit(pageCommit(context, place, page, pageResult, grant))',
-    put: `const result = await store.commit(pageCommit(context, place, page, pageResult, grant)).catch(error => {
+    find: 'const result = await store.commit(age ? { ...made, age } : made)',
+    put: `const result = await store.commit(age ? { ...made, age } : made).catch(error => {
           if (error?.name !== 'StoreUnavailable' || !['57P01', undefined].includes(error.code)) throw error
           return { outcome: 'committed', version: place.progress.version + 1, stored: {}, diverged: 0, deadLetters: {} }
         })`,
@@ -149,8 +149,8 @@ export const progress: readonly Plant[] = [
     group: 'progress',
     from: 'code',
     file: 'src/postgres/commit/ctes.ts',
-    find: 'caught_up_at = case when :caught_up::boolean then ingest.clock() else p.caught_up_at end, closed_at = null',
-    put: 'caught_up_at = ingest.clock(), closed_at = null',
+    find: "caught_up_at = case when :caught_up::boolean then ingest.clock() - :age::double precision * interval '1 millisecond' else p.caught_up_at end",
+    put: "caught_up_at = ingest.clock() - :age::double precision * interval '1 millisecond'",
   },
   {
     name: 'one-empty-page-is-the-end',
