@@ -19,16 +19,17 @@ function judge(
   others: readonly Partial<Arrival>[] = [],
   spell = '429 with Retry-After 30',
 ): readonly string[] {
-  const all = [...own, ...others]
+  const all = [...own, ...others].map((one, n) => ({ n: n + 1, ...one }))
   const about = { app: 'alpha', operation: 'recordings' }
   const examination = {
     sandbox: {
-      arrivals: { list: (after: number, most: number) => all.slice(after, after + most) },
+      arrivals: { count: all.length, list: (after: number, most: number) => all.slice(after, after + most) },
       settings: { switches: { emptyRoomLists: 'list' } },
     },
     askers: [
-      { name: 'slot0.1', arrived: own.map((_, n) => n + 1) },
+      { name: 'slot0.1', arrived: own.flatMap((one, n) => ('isOther' in one ? [] : [n + 1])) },
       { name: 'slot1.1', arrived: others.map((_, n) => own.length + n + 1) },
+      { name: 'slot2.1', arrived: own.flatMap((one, n) => ('isOther' in one ? [n + 1] : [])) },
     ],
     ...{ start: 0, isCalm: true, isPrompt: true },
     faults: [spellOf(spell, { from: 0, to: 5 * second, ...about })],
@@ -99,6 +100,9 @@ describe('how a provider in trouble is asked', () => {
     expect(judge(each(40, ask), [], '503')).toEqual([
       expect.stringContaining('classrooms eu: turned away more than 6'),
     ])
+    // Who takes the app over from another process has learned nothing yet.
+    const taken = each(40, n => (n === 20 ? { ...ask(n), isOther: true } : ask(n)))
+    expect(judge(taken, [], '503')).toEqual([])
     // One answer in the middle shows that it is not away.
     expect(
       judge(

@@ -31,16 +31,19 @@ export function examineManners(examination: Examination): readonly Finding[] {
   // An answer without data may be half of one, and the same is asked at once.
   const areHalves = sandbox.settings.switches.emptyRoomLists === 'no-data'
   const slack = onTheirWay[isPrompt ? 'prompt' : 'slow']
+  const byAskers = new Set(askers.flatMap(({ arrived }) => arrived))
+  const services = Map.groupBy(
+    sandbox.arrivals.list(0, sandbox.arrivals.count).filter(({ n }) => byAskers.has(n)),
+    serviceOf,
+  )
   return askers.flatMap(({ name, arrived }) => {
     const arrivals = arrived.flatMap(n => sandbox.arrivals.list(n - 1, 1))
     const groups = Map.groupBy(arrivals, ({ app, operation, target }) => {
       // The feeds of several regions have nothing to do with each other.
       return `${app} ${operation} ${target.split('/')[1]}`
     })
-    const services = Map.groupBy(arrivals, ({ app, operation = '', target }) => {
-      return `${app} ${serviceOf(operation)} ${target.split('/')[1]}`
-    })
-    const pressed = [...services].flatMap(([about, own]) => pressing(`${name} ${about}`, own))
+    const own = new Set(arrived)
+    const pressed = [...services].flatMap(([about, asked]) => pressing(`${name} ${about}`, asked, own))
     const each = [...groups].flatMap(([about, own]) => {
       const said = `${name} ${about}`
       return [
@@ -70,22 +73,27 @@ export function examineManners(examination: Examination): readonly Finding[] {
   })
 }
 
-/** What is answered by one service, and is away with it. */
-function serviceOf(operation: string): string {
-  return groupOf[operation] ?? (operation in playerLimits ? 'players' : 'classrooms')
+/** What is answered by one service of an app, and is away with it. */
+function serviceOf({ app, operation = '', target }: Arrival): string {
+  const service = groupOf[operation] ?? (operation in playerLimits ? 'players' : 'classrooms')
+  return `${app} ${service} ${target.split('/')[1]}`
 }
 
 /** Pauses that double from a second have grown to a minute after so long, ms; then a request or two a minute look whether it is over. */
 const untilPatient = 3 * minute
 const mostAsPatient = 6
 
-/** A service that has answered nothing for minutes is asked a few times a minute, however much waits for it. */
-function pressing(said: string, arrivals: readonly Arrival[]): readonly Finding[] {
+/**
+ * A service that has answered nothing for minutes is asked a few times a minute, however much waits for it. Who takes an app over
+ * from others that asked meanwhile begins anew.
+ */
+function pressing(said: string, arrivals: readonly Arrival[], own: ReadonlySet<number>): readonly Finding[] {
   const late: number[] = []
   let since = Number.POSITIVE_INFINITY
   for (const arrival of arrivals) {
-    const { time } = arrival
-    since = isFailed(arrival) || isRefused(arrival) ? Math.min(since, time) : Number.POSITIVE_INFINITY
+    const { time, n } = arrival
+    const isOwnFailure = own.has(n) && (isFailed(arrival) || isRefused(arrival))
+    since = isOwnFailure ? Math.min(since, time) : Number.POSITIVE_INFINITY
     if (time - since > untilPatient) late.push(time)
   }
   return tooManyTimes(said, late, mostAsPatient)
