@@ -154,14 +154,14 @@ export type RecordingFileRow`,
     from: 'contract',
     file: 'src/engine/series/poller.ts',
     find: `names.filter(name => !isOn(name))]`,
-    put: `names.filter(name => !isOn(name) && !(app as any).ownOff.includes(name))]`,
+    put: `names.filter(name => !isOn(name) && !(app as { ownOff?: readonly string[] }).ownOff?.includes(name))]`,
     also: [
       {
         file: 'src/commands/app-settings.ts',
         find: `    rooms,
     streams: byName(`,
         put: `    rooms,
-    ...{ ownOff: Object.entries((app as any).own).flatMap(([name, said]) => (said === 'off' ? [name] : [])) },
+    ...{ ownOff: Object.entries((app as { own?: object }).own ?? {}).flatMap(([name, said]) => (said === 'off' ? [name] : [])) },
     streams: byName(`,
       },
       {

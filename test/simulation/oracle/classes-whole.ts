@@ -1,5 +1,6 @@
 import type { TrueRoom } from './classroom-truth.ts'
-import { isRoomStream, keysOf, missingOf, type RoomStream, roomStreams } from './complete.ts'
+import { isRoomStream, keysOf, missingOf, roomStreams } from './complete.ts'
+import { operationOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 import { deniedRecordings } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
@@ -17,12 +18,6 @@ interface Told {
   /** As its room has it: the view says nothing where that is the start. */
   readonly endedAt: number | null
   readonly isEmptied: boolean
-}
-
-/** What is asked of the provider for each stream. */
-const operations: Readonly<Record<RoomStream, string>> = {
-  ...{ 'room-events': 'roomEvents', 'popup-quiz': 'popupQuiz', poll: 'poll' },
-  ...{ recordings: 'recordings', resources: 'resources' },
 }
 
 /** From the end of a class until a process that stood still has written down what it heard before, ms. */
@@ -76,7 +71,7 @@ export async function examineClassesWhole(
       const until = row.endedAt ?? 0
       const missing = missingOf(room, stream, { ...held, until, isToCome: isToldTooLate })
       if (missing) add(`${place}: said to be whole, and lacks ${missing} of ${stream}`)
-      const times = served.get(`${room.app} ${operations[stream]} ${room.roomUuid}`) ?? []
+      const times = served.get(`${room.app} ${operationOf[stream]} ${room.roomUuid}`) ?? []
       const next = nextOf(room, rooms)
       const isRead = times.some(time => time >= until && time <= (next?.openedAt ?? Infinity))
       if (!isRead) add(`${place}: said to be whole, and nobody was told ${stream} since its end at ${until}`)

@@ -9,6 +9,7 @@ import { examineRooms } from './classroom-rooms.ts'
 import { readRooms, type TrueEvent, type TrueRoom } from './classroom-truth.ts'
 import { examineWidgets } from './classroom-widgets.ts'
 import { examineComplete } from './complete.ts'
+import { operationOf } from './contract.ts'
 import { believed } from './event-rows.ts'
 import type { Examination, Finding, Moments } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
@@ -162,11 +163,6 @@ function wasCutOff(
     const isMeanwhile = openedAt < start + to && start + from < destroyedAt
     return (isOfLogs || isOfIt) && (rule?.app ?? app) === app && to - from > longest && isMeanwhile
   })
-}
-
-/** What is asked of the provider for lists and widget logs. */
-const operationOf: Readonly<Record<string, string>> = {
-  ...{ 'popup-quiz': 'popupQuiz', poll: 'poll', recordings: 'recordings', resources: 'resources' },
 }
 
 const streamOf = { popupQuiz: 'popup-quiz', poll: 'poll' } as const

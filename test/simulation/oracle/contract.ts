@@ -236,3 +236,21 @@ export const documentedSeries: Readonly<Record<PromisingStream, readonly string[
 /** After so long a value of insights is read again, because it is computed again, and then at the next round; seconds. */
 export const insightLateness = { 'usage-insight': 60 * hour, 'quality-insight': 64 * hour } as const
 export const insightRound = 6 * hour
+
+/** What is asked of the provider for each stream. */
+export const operationOf: Readonly<Record<string, string>> = {
+  'app-events': 'appEvents',
+  'room-events': 'roomEvents',
+  'popup-quiz': 'popupQuiz',
+  poll: 'poll',
+  recordings: 'recordings',
+  resources: 'resources',
+  'cloud-players': 'listPlayers',
+  calls: 'callSearch',
+  'call-sessions': 'callSessions',
+  'call-metrics': 'callMetrics',
+  'usage-insight': 'usageInsight',
+  'quality-insight': 'qualityInsight',
+  'realtime-usage': 'realtimeUsage',
+  'realtime-quality': 'realtimeQuality',
+}

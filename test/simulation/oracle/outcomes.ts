@@ -1,6 +1,6 @@
 import { canonical } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
-import type { Row, StoredSchema } from './rows.ts'
+import { pick, type Row, type StoredSchema, share } from './rows.ts'
 
 /** A view that counts, the columns that say what of, and what they must be. */
 interface View {
@@ -130,18 +130,10 @@ function stateOf(question: Row, isOver: ReadonlySet<string>): unknown {
   return question.state !== null && isOver.has(keyOf(question, room)) ? 'ended' : question.state
 }
 
-function share(part: number, whole: number): number | null {
-  return whole === 0 ? null : part / whole
-}
-
 function groupOf(tables: StoredSchema, table: string, key: readonly string[]) {
   return Map.groupBy(tables.get(table)!.rows, row => keyOf(row, key))
 }
 
 function keyOf(row: Row, key: readonly string[]): string {
   return key.map(column => row[column]).join(' ')
-}
-
-function pick(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map(column => [column, row[column]]))
 }

@@ -1,6 +1,6 @@
 import { canonical } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
-import type { Row, StoredSchema } from './rows.ts'
+import { pick, type Row, type StoredSchema } from './rows.ts'
 
 /** A view, what of it is looked at in SQL, and what that must be. */
 interface View {
@@ -358,10 +358,6 @@ function placeIn(room: string): Row {
 
 function groupsOf(tables: StoredSchema, table: string, keyOf: (row: Row) => string) {
   return Map.groupBy(tables.get(table)!.rows, keyOf)
-}
-
-function pick(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map(column => [column, row[column]]))
 }
 
 function sum(values: readonly unknown[]): number {

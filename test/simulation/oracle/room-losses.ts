@@ -1,5 +1,6 @@
 import type { TrueRoom } from './classroom-truth.ts'
 import { isRoomStream, keysOf, missingOf, type RoomStream, roomStreams } from './complete.ts'
+import { operationOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 import type { StoredGap } from './gaps.ts'
 import type { StoredSchema } from './rows.ts'
@@ -10,14 +11,6 @@ const beside = 5 * 60_000
 
 /** An answer without the data that it should hold may be half of one: the third is believed. */
 const untilBelieved = 3
-
-const operations: Readonly<Record<RoomStream, string>> = {
-  'room-events': 'roomEvents',
-  'popup-quiz': 'popupQuiz',
-  poll: 'poll',
-  recordings: 'recordings',
-  resources: 'resources',
-}
 
 interface LossContext {
   readonly stored: StoredSchema
@@ -139,7 +132,7 @@ export function readings({
     own.push({ region: target.split('/')[1], time })
   }
   return ({ app, roomUuid, region }, stream) =>
-    (times.get(`${app} ${operations[stream]} ${roomUuid}`) ?? [])
+    (times.get(`${app} ${operationOf[stream]} ${roomUuid}`) ?? [])
       .filter(one => region === undefined || one.region === region)
       .map(({ time }) => time)
 }

@@ -76,6 +76,16 @@ export function keyOf(key: readonly string[], row: Row): string {
   return key.map(column => String(row[column])).join(' ')
 }
 
+/** These columns of a row alone. */
+export function pick(row: Row, columns: readonly string[]): Row {
+  return Object.fromEntries(columns.map(column => [column, row[column]]))
+}
+
+/** Null where there is nothing to have a share of. */
+export function share(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole
+}
+
 /** Holds each row and cell of a table against what is expected there. */
 export function compareTable(
   { name, key, columns, rows }: StoredTable,

@@ -1,3 +1,4 @@
+import { operationOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
 
 /** A stream of an app that an operator switches off from one moment to another, ms. */
@@ -11,24 +12,6 @@ export interface Off {
 /** A change of the configuration is taken over within this, and what was under way before it has come to its end, ms. */
 export const takenOver = 60_000
 
-/** What a stream asks. */
-const operations: Readonly<Record<string, string>> = {
-  'app-events': 'appEvents',
-  'room-events': 'roomEvents',
-  'popup-quiz': 'popupQuiz',
-  poll: 'poll',
-  recordings: 'recordings',
-  resources: 'resources',
-  'cloud-players': 'listPlayers',
-  calls: 'callSearch',
-  'call-sessions': 'callSessions',
-  'call-metrics': 'callMetrics',
-  'usage-insight': 'usageInsight',
-  'quality-insight': 'qualityInsight',
-  'realtime-usage': 'realtimeUsage',
-  'realtime-quality': 'realtimeQuality',
-}
-
 type Asking = Pick<Examination, 'sandbox' | 'switchedOff' | 'start' | 'end'>
 
 /** Nobody asks for what an operator has switched off, and what was switched on again is asked for. */
@@ -37,7 +20,7 @@ export function examineSwitchedOff(examination: Asking): readonly Finding[] {
   return switchedOff.flatMap(({ app, stream, from, to }) => {
     const times = sandbox.arrivals
       .list(0, sandbox.arrivals.count)
-      .filter(arrival => arrival.app === app && arrival.operation === operations[stream])
+      .filter(arrival => arrival.app === app && arrival.operation === operationOf[stream])
       .map(({ time }) => time)
     const vain = times.find(time => time > from + begunBy(examination, from) && time < to)
     const said = `${app} ${stream}`

@@ -1,6 +1,6 @@
 import { canonical } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
-import type { Row } from './rows.ts'
+import { pick, type Row, share } from './rows.ts'
 
 /** A view that says again, or adds up, what others are judged by: what it tells, and what it must. */
 interface View {
@@ -280,16 +280,8 @@ function keyOf(row: Row, key: readonly string[]): string {
   return canonical(key.map(column => row[column] ?? null))
 }
 
-function pick(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map(column => [column, row[column]]))
-}
-
 function sum(rows: readonly Row[], column: string): number {
   return rows.reduce((all, row) => all + Number(row[column] ?? 0), 0)
-}
-
-function share(part: number, whole: number): number | null {
-  return whole === 0 ? null : part / whole
 }
 
 function dateOf(at: number): string {
