@@ -131,13 +131,13 @@ with
     returning (xmax = 0) as fresh
   ),
   seen_room as materialized (
-    select d.*, p.incarnation from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, last_event_at timestamptz, first_event_at timestamptz)
+    select d.*, p.incarnation from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz)
     join place p using (room_uuid)
     where true
   ), stored_room as (
-    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
+    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, ended_by,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
+    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at, s.ended_by,
            s.first_event_at, s.last_event_at, ingest.clock(), case when :caught_up::boolean and coalesce(s.state, 0) < 2 then ingest.clock() else ingest.clock() - :memory::interval * 0.75 end
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
@@ -147,6 +147,10 @@ with
       ended_at = case when exists (select from restated) then (select r.ended_at from restated r) else case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end end,
+      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at = excluded.ended_at then excluded.ended_by end
+                   from (select case when exists (select from restated) then (select r.ended_at from restated r) else case
+        when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
+        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end end as at) e),
       valid_from = least(case when exists (select from restated)
         then (select r.valid_from from restated r) else t.valid_from end, excluded.valid_from),
       last_event_at = greatest(t.last_event_at, least(excluded.last_event_at,
@@ -306,7 +310,7 @@ with
         unread = (
           select jsonb_agg(p.stream order by p.stream) from ingest.progress p
           where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[])
-            and not coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at, r.first_seen_at), false))
+            and not coalesce(p.caught_up_at > coalesce(r.ended_by, r.ended_at, r.last_event_at, r.first_seen_at), false))
     where r.app_id = :app and r.room_uuid = :series and r.incarnation < :incarnation::int and r.valid_to is null
       and :opens::boolean and exists (select from moved)
     returning r.incarnation
@@ -344,7 +348,7 @@ with
     left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
     where not coalesce(o.off @> coalesce(r.started_at, r.valid_from, r.first_seen_at), false)
       and not coalesce(p.caught_up_at > greatest(
-        coalesce(r.ended_at, r.last_event_at, r.first_seen_at),
+        coalesce(r.ended_by, r.ended_at, r.last_event_at, r.first_seen_at),
         case when r.started_at is not null and r.ended_at is null
                   and (log.caught_up_at > ingest.clock() - :memory::interval) is not true
           then ingest.clock() - :memory::interval end), false)

@@ -48,7 +48,7 @@ function unreadStreams(room: string): string {
     left join ingest.stream_off_time o on o.app_id = p.app_id and o.stream = p.stream
     where not coalesce(o.off @> coalesce(r.started_at, r.valid_from, r.first_seen_at), false)
       and not coalesce(p.caught_up_at > greatest(
-        coalesce(r.ended_at, r.last_event_at, r.first_seen_at),
+        coalesce(r.ended_by, r.ended_at, r.last_event_at, r.first_seen_at),
         case when r.started_at is not null and r.ended_at is null
                   and (log.caught_up_at > ingest.clock() - :memory::interval) is not true
           then ingest.clock() - :memory::interval end), false)

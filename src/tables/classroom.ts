@@ -48,6 +48,9 @@ export const room = table(
       ended_at: optional.timestamp(
         'When it ended; null while it goes on. Of a log that was read late the time of the last event before that has one: where that is the start nobody knows, and classroom.class has null',
       ),
+      ended_by: optional.timestamp(
+        'When the log first told an end that has no time of its own, where ended_at is that of an event before it: what was read of the room since has all of the class; null otherwise',
+      ),
       last_event_at: optional.timestamp('When the room last showed life'),
     },
     given: {

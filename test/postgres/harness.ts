@@ -179,6 +179,7 @@ export function roomRow(room: string, options: RoomOptions = {}) {
     state_sequence: options.stateSequence ?? null,
     started_at: iso(options.started),
     ended_at: iso(options.ended),
+    ended_by: null,
     first_event_at: iso(options.first),
     last_event_at: iso(options.last),
   }

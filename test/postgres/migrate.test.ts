@@ -43,6 +43,7 @@ const names = [
   '0027-calls-left-out',
   '0028-one-end-of-a-class',
   '0029-who-is-still-there',
+  '0030-ends-told-late',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -167,7 +167,7 @@ const opening = `
         unread = (
           select jsonb_agg(p.stream order by p.stream) from ingest.progress p
           where p.app_id = :app and p.series = :series and p.stream = any (:room_streams::text[])
-            and not coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at, r.first_seen_at), false))
+            and not coalesce(p.caught_up_at > coalesce(r.ended_by, r.ended_at, r.last_event_at, r.first_seen_at), false))
     where r.app_id = :app and r.room_uuid = :series and r.incarnation < :incarnation::int and r.valid_to is null
       and :opens::boolean and exists (select from moved)
     returning r.incarnation

@@ -125,13 +125,13 @@ export function toldChanges(source: Source): readonly string[] {
  * A feed proves that a room is alive only by events that are new; a log always does. Where others beside them must wait,
  * the room becomes what those say that are stored, and nothing of what waits.
  */
-const roomsOfFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.first_event_at, d.last_event_at, p.incarnation
+const roomsOfFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.ended_by, d.first_event_at, d.last_event_at, p.incarnation
     from ${incoming(room)}
     join place p using (room_uuid)
     where exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
       and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)
     union all
-    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, j.first_event_at, j.last_event_at, j.incarnation
+    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, null, j.first_event_at, j.last_event_at, j.incarnation
     from (
       select j.room_uuid, j.incarnation, min(j.at) filter (where j.fresh) as first_event_at,
              max(j.at) filter (where j.fresh) as last_event_at
@@ -188,6 +188,12 @@ const mergedEnd = `case
         when excluded.state_sequence is null or t.state_sequence > (${courseOf('sequence')}) then t.ended_at
         else (${courseOf('ended_at')}) end`
 
+/** An end that was known keeps what is said of it; one of which another telling says when it was needs nothing more. */
+function endedBy(end: string): string {
+  return `(select case when e.at = t.ended_at then t.ended_by when e.at = excluded.ended_at then excluded.ended_by end
+                   from (select ${end} as at) e)`
+}
+
 /** An event that the feed told before shows no life anew when its log tells it. */
 const lastHeard: Readonly<Record<Source, string>> = {
   feed: 'excluded.last_event_at',
@@ -210,20 +216,22 @@ const seenRooms: Readonly<Record<Source, string>> = {
 export function storedRooms(source: Source): string {
   const verified = verification(source)
   const become = source === 'log' ? unlessRestated : (_column: string, usual: string) => usual
+  const end = become('ended_at', mergedEnd)
   return `
   seen_room as materialized (
     ${seenRooms[source]}
   ), stored_room as (
-    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at,
+    insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, ended_by,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, ${source === 'group' ? 's.region' : ':region'}, s.state, s.state_sequence, s.started_at, s.ended_at,
+    select :app, s.room_uuid, s.incarnation, ${source === 'group' ? 's.region' : ':region'}, s.state, s.state_sequence, s.started_at, s.ended_at, s.ended_by,
            s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
       state = ${become('state', mergedState)},
       state_sequence = ${become('state_sequence', 'greatest(t.state_sequence, excluded.state_sequence)')},
       started_at = ${become('started_at', 'least(t.started_at, excluded.started_at)')},
-      ended_at = ${become('ended_at', mergedEnd)},
+      ended_at = ${end},
+      ended_by = ${endedBy(end)},
       valid_from = ${source === 'log' ? validFrom : 'least(t.valid_from, excluded.valid_from)'},
       last_event_at = greatest(t.last_event_at, ${lastHeard[source]}),
       verified_at = ${verified.again}${source === 'feed' ? '' : ', forgotten_at = null, region = excluded.region'}

@@ -54,25 +54,29 @@ export function roomRows(
   const eventsByRoom = Map.groupBy(events, event => event.room_uuid)
   return [...eventsByRoom].map(([room_uuid, all]) => {
     const own = all.filter(event => firm.has(event))
-    const sequences = new Set(own.map(({ sequence }) => sequence))
-    return { room_uuid, ...lifeOf(changesByRoom.get(room_uuid) ?? [], sequences), ...spanOf(own) }
+    const life = lifeOf(changesByRoom.get(room_uuid) ?? [], own)
+    return { room_uuid, ...life, ...spanOf(own) }
   })
 }
 
 /** The last change of state decides; an end counts only while the room has not been started again. */
 function lifeOf(
   changes: readonly RoomStateChangeRow[],
-  firm: ReadonlySet<Sequence>,
-): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at'> {
+  own: readonly RoomEventRow[],
+): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at' | 'ended_by'> {
+  const firm = new Map(own.map(event => [event.sequence, event]))
   const ordered = changes.toSorted((a, b) => bySequence(a.sequence, b.sequence))
   const last = ordered.at(-1)
   const start = ordered.find(({ state }) => state === roomStates.started)
   const ends = ordered.filter(({ state, sequence }) => isOver(state) && firm.has(sequence))
+  const end = last && isOver(last.state) ? endOf(ends) : undefined
+  const told = end && firm.get(end.sequence)
   return {
     state: last?.state ?? null,
     state_sequence: last?.sequence ?? null,
     started_at: start?.started_at ?? (start && firm.has(start.sequence) ? start.at : null),
-    ended_at: last && isOver(last.state) ? endOf(ends) : null,
+    ended_at: end?.at ?? null,
+    ended_by: told?.at_source === 'neighbour' ? told.received_at : null,
   }
 }
 
@@ -94,9 +98,8 @@ export function toldState(
 }
 
 /** A class that was ended and then closed ended when it was ended. */
-function endOf(ends: readonly RoomStateChangeRow[]): Timestamp | null {
-  const ended = ends.findLast(({ state }) => state === roomStates.ended)
-  return (ended ?? ends.at(-1))?.at ?? null
+function endOf(ends: readonly RoomStateChangeRow[]): RoomStateChangeRow | undefined {
+  return ends.findLast(({ state }) => state === roomStates.ended) ?? ends.at(-1)
 }
 
 /** Ended or closed. */

@@ -133,7 +133,7 @@ export const classrooms: readonly Plant[] = [
     says: 'a room is complete though an item of it was set aside',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0022-days-and-what-is-unread.sql',
+    file: 'migrations/0030-ends-told-late.sql',
     find: `                when ingest.unreadable_items(p.app_id, p.stream, p.series, r.first_seen_at, p.caught_up_at) > 0 then 'unreadable'
 `,
     put: '',
@@ -306,8 +306,8 @@ export const classrooms: readonly Plant[] = [
     says: 'a room is complete once it was read to an end, whatever happened after',
     group: 'classrooms',
     from: 'code',
-    file: 'migrations/0022-days-and-what-is-unread.sql',
-    find: `select case when not coalesce(p.caught_up_at > coalesce(r.ended_at, r.last_event_at, r.first_seen_at), false) then 'unread'`,
+    file: 'migrations/0030-ends-told-late.sql',
+    find: `select case when not coalesce(p.caught_up_at > coalesce(r.ended_by, r.ended_at, r.last_event_at, r.first_seen_at), false) then 'unread'`,
     put: `select case when p.caught_up_at is null then 'unread'`,
   },
   {

@@ -203,7 +203,7 @@ export const strangersFour: readonly Plant[] = [
     says: 'what the feed lost is looked for in the day of UTC, not in that of the app',
     group: 'ranges',
     from: 'contract',
-    file: 'migrations/0014-unread-former-rooms.sql',
+    file: 'migrations/0030-ends-told-late.sql',
     find: 'and g.range_from < t.ends_at and g.range_to > t.begins_at',
     put: `and g.range_from < case t.stream when 'app-events' then (t.day + 1)::timestamp at time zone 'UTC' else t.ends_at end
           and g.range_to > case t.stream when 'app-events' then t.day::timestamp at time zone 'UTC' else t.begins_at end`,

@@ -31,16 +31,16 @@ export type RecordingFileRow`,
     says: 'a class is complete though its room was used again before its lists and logs were read to their end',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0028-one-end-of-a-class.sql',
+    file: 'migrations/0030-ends-told-late.sql',
     find: `case when coalesce(r.unread ? p.stream, false)
                       or r.valid_to is null`,
     put: `case when r.valid_to is null`,
     // What was not read then is in the ledger too: without this the class would not be complete either.
     also: [
       {
-        file: 'migrations/0028-one-end-of-a-class.sql',
-        find: `= r.incarnation and g.state in ('open', 'lost')`,
-        put: `= r.incarnation and g.state in ('open', 'lost') and g.reason <> 'room_reused'`,
+        file: 'migrations/0030-ends-told-late.sql',
+        find: 'where g.app_id = r.app_id and g.stream = p.stream and g.series = r.room_uuid',
+        put: `where g.app_id = r.app_id and g.stream = p.stream and g.series = r.room_uuid and g.reason <> 'room_reused'`,
       },
     ],
   },

@@ -174,4 +174,13 @@ export const together: readonly Plant[] = [
     find: "g.state in ('open', 'lost', 'absent'))",
     put: "g.state in ('none'))",
   },
+  {
+    name: 'end-told-late-is-in-time',
+    says: 'what was read between the time that a log gives an end late and its telling counts as read after the end',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'src/streams/events/event-rows.ts',
+    find: "told?.at_source === 'neighbour' ? told.received_at : null",
+    put: "told?.at_source === 'nobody' ? told.received_at : null",
+  },
 ]

@@ -45,7 +45,7 @@ export const views: readonly Plant[] = [
     says: 'a class is complete before it is over',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0028-one-end-of-a-class.sql',
+    file: 'migrations/0030-ends-told-late.sql',
     find: 'c.reason is null and s.streams > 0 and s.lacking is null as complete',
     put: 's.streams > 0 and s.lacking is null as complete',
   },

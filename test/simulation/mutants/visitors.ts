@@ -24,8 +24,8 @@ export const visitors: readonly Plant[] = [
     also: [
       {
         file: 'src/streams/events/event-rows.ts',
-        find: 'return (ended ?? ends.at(-1))?.at ?? null',
-        put: 'return ended?.at ?? null',
+        find: 'return ends.findLast(({ state }) => state === roomStates.ended) ?? ends.at(-1)',
+        put: 'return ends.findLast(({ state }) => state === roomStates.ended)',
       },
     ],
   },

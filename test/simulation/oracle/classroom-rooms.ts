@@ -37,6 +37,7 @@ export function examineRooms(rooms: readonly TrueRoom[], context: RoomContext) {
       isDue: true,
       cells: {
         ...stateOf(changes.get(place) ?? []),
+        ended_by: toldEnd(changes.get(place) ?? [], events.get(place) ?? [], room, context),
         ...spanOf(events.get(place) ?? [], room, context),
         region: regionOf(room, regions(room.app)),
         valid_to: next
@@ -89,12 +90,9 @@ const over = 2
 
 /** The change with the highest sequence decides; it ended at the first end after it was started, or made ready, last. */
 function stateOf(changes: readonly Row[]): Row {
-  const ordered = changes.toSorted((a, b) =>
-    BigInt(String(a.sequence)) < BigInt(String(b.sequence)) ? -1 : 1,
-  )
+  const ordered = inOrder(changes)
   const last = ordered.at(-1)
-  const begun = ordered.findLastIndex(({ state }) => Number(state) < over)
-  const ends = ordered.slice(begun + 1).map(({ at }) => Number(at))
+  const ends = endsOf(changes).map(({ at }) => Number(at))
   const starts = ordered
     .filter(({ state }) => state === 1)
     .map(({ started_at, at }) => Number(started_at ?? at))
@@ -104,6 +102,33 @@ function stateOf(changes: readonly Row[]): Row {
     started_at: starts.length === 0 ? null : Math.min(...starts),
     ended_at: ends.length === 0 ? null : Math.min(...ends),
   }
+}
+
+function inOrder(changes: readonly Row[]): readonly Row[] {
+  return changes.toSorted((a, b) => (BigInt(String(a.sequence)) < BigInt(String(b.sequence)) ? -1 : 1))
+}
+
+function endsOf(changes: readonly Row[]): readonly Row[] {
+  const ordered = inOrder(changes)
+  return ordered.slice(ordered.findLastIndex(({ state }) => Number(state) < over) + 1)
+}
+
+/** Of an end that has the time of an event before it, when the answer came that told it: never before it happened. */
+function toldEnd(
+  changes: readonly Row[],
+  events: readonly Row[],
+  room: TrueRoom,
+  { clocks, end }: RoomContext,
+): Rule | null {
+  const ends = endsOf(changes)
+  const first = Math.min(...ends.map(({ at }) => Number(at)))
+  const dating = new Set(
+    ends.filter(({ at }) => Number(at) === first).map(({ sequence }) => String(sequence)),
+  )
+  const told = events.filter(({ sequence }) => dating.has(String(sequence)))
+  if (told.every(({ at_source }) => at_source !== 'neighbour')) return null
+  const happened = room.events.filter(({ sequence }) => dating.has(String(sequence))).map(({ at }) => at)
+  return clocks.between(Math.min(...happened), end)
 }
 
 /**
