@@ -159,7 +159,7 @@ it('a quiet tail that is read again moves neither the bounds of the room nor its
 it('an end with the time of an event before it says when it was told, one with the time of the answer needs not', () => {
   const items = [reward(1, 1_767_222_000_000), chat(2), { ...chat(3), cmd: 1, data: { state: 2 } }]
   const [late] = read({ items }).rows['classroom.room'] ?? []
-  expect(late).toMatchObject({ ended_at: '2025-12-31T23:00:00.000Z', ended_by: '2026-01-01T00:00:00.250Z' })
+  expect(late).toMatchObject({ ended_at: '2025-12-31T23:00:00.000Z', ended_by: '2026-01-01T00:00:00.000Z' })
   const live = read({ items }, read({ items: items.slice(0, 2) }).streamState)
   expect(live.rows['classroom.room']?.[0]).toMatchObject({
     ended_at: '2026-01-01T00:00:00.000Z',

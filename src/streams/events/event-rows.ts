@@ -6,7 +6,7 @@ import type { Page, ToldState } from '../page.ts'
 import { bySequence, highest, type Sequence } from '../parts/holes.ts'
 import { mergeRows } from '../parts/items.ts'
 import { arrivalTime, latestBelieved } from '../parts/values.ts'
-import type { PlacedEvent } from './event.ts'
+import { answerTime, type PlacedEvent } from './event.ts'
 
 /** All rows that events make: the raw one always, those of its type, and one row a room. */
 export function eventRows(placed: readonly PlacedEvent[], page: Page): RowSet {
@@ -19,11 +19,18 @@ export function eventRows(placed: readonly PlacedEvent[], page: Page): RowSet {
   )
   const raw = placed.map(event => rawRow(event, received_at))
   const firm = new Set(raw.filter((_, n) => placed[n]!.firm))
+  const changes = derived['classroom.room_state_change'] ?? []
+  const toldBy = earlier(received_at, answerTime(page).at)
   return mergeRows([
-    { 'classroom.room': roomRows(raw, derived['classroom.room_state_change'] ?? [], firm) },
+    { 'classroom.room': roomRows(raw, changes, firm, toldBy) },
     { 'classroom.room_event': raw },
     derived,
   ])
+}
+
+/** What is of a room beside its log counts as read by the earlier of the two clocks, too. */
+function earlier(one: Timestamp, other: Timestamp): Timestamp {
+  return one < other ? one : other
 }
 
 function rawRow({ event, at, at_source }: PlacedEvent, received_at: Timestamp): RoomEventRow {
@@ -43,18 +50,19 @@ function rawRow({ event, at, at_source }: PlacedEvent, received_at: Timestamp): 
 
 /**
  * One row for each room that the events are of. The states of all count, but only firm times: an estimate made
- * anew at each reading would move the room's bounds each time.
+ * anew at each reading would move the room's bounds each time. `toldBy`: when all of them had happened.
  */
 export function roomRows(
   events: readonly RoomEventRow[],
   changes: readonly RoomStateChangeRow[],
   firm: ReadonlySet<RoomEventRow>,
+  toldBy: Timestamp | null = null,
 ): readonly RoomRow[] {
   const changesByRoom = Map.groupBy(changes, change => change.room_uuid)
   const eventsByRoom = Map.groupBy(events, event => event.room_uuid)
   return [...eventsByRoom].map(([room_uuid, all]) => {
     const own = all.filter(event => firm.has(event))
-    const life = lifeOf(changesByRoom.get(room_uuid) ?? [], own)
+    const life = lifeOf(changesByRoom.get(room_uuid) ?? [], own, toldBy)
     return { room_uuid, ...life, ...spanOf(own) }
   })
 }
@@ -63,6 +71,7 @@ export function roomRows(
 function lifeOf(
   changes: readonly RoomStateChangeRow[],
   own: readonly RoomEventRow[],
+  toldBy: Timestamp | null,
 ): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at' | 'ended_by'> {
   const firm = new Map(own.map(event => [event.sequence, event]))
   const ordered = changes.toSorted((a, b) => bySequence(a.sequence, b.sequence))
@@ -70,13 +79,12 @@ function lifeOf(
   const start = ordered.find(({ state }) => state === roomStates.started)
   const ends = ordered.filter(({ state, sequence }) => isOver(state) && firm.has(sequence))
   const end = last && isOver(last.state) ? endOf(ends) : undefined
-  const told = end && firm.get(end.sequence)
   return {
     state: last?.state ?? null,
     state_sequence: last?.sequence ?? null,
     started_at: start?.started_at ?? (start && firm.has(start.sequence) ? start.at : null),
     ended_at: end?.at ?? null,
-    ended_by: told?.at_source === 'neighbour' ? told.received_at : null,
+    ended_by: end && firm.get(end.sequence)?.at_source === 'neighbour' ? toldBy : null,
   }
 }
 

@@ -180,7 +180,7 @@ export const together: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/events/event-rows.ts',
-    find: "told?.at_source === 'neighbour' ? told.received_at : null",
-    put: "told?.at_source === 'nobody' ? told.received_at : null",
+    find: "?.at_source === 'neighbour' ? toldBy : null",
+    put: "?.at_source === 'event' ? toldBy : null",
   },
 ]

@@ -118,7 +118,7 @@ function toldEnd(
   changes: readonly Row[],
   events: readonly Row[],
   room: TrueRoom,
-  { clocks, end }: RoomContext,
+  { answered, clocks, end }: RoomContext,
 ): Rule | null {
   const ends = endsOf(changes)
   const first = Math.min(...ends.map(({ at }) => Number(at)))
@@ -127,8 +127,13 @@ function toldEnd(
   )
   const told = events.filter(({ sequence }) => dating.has(String(sequence)))
   if (told.every(({ at_source }) => at_source !== 'neighbour')) return null
-  const happened = room.events.filter(({ sequence }) => dating.has(String(sequence))).map(({ at }) => at)
-  return clocks.between(Math.min(...happened), end)
+  const happened = Math.min(
+    ...room.events.filter(({ sequence }) => dating.has(String(sequence))).map(({ at }) => at),
+  )
+  const [answers, ours] = [answered(room), clocks.between(happened, end)]
+  return new Rule(`when it was told, not before ${happened}`, (value, row) => {
+    return ours.allows(value, row) || (typeof value === 'number' && value >= happened && answers.has(value))
+  })
 }
 
 /**
