@@ -9,7 +9,7 @@ import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
 import type { Load, Share } from './load.ts'
 import type { Queue } from './queue.ts'
-import { isIncomprehensible, isLimitViolation, retryRules } from './retry-rules.ts'
+import { isIncomprehensible, isLimitViolation, longestSpent, retryRules } from './retry-rules.ts'
 
 export interface Attempt {
   readonly app: string
@@ -68,6 +68,8 @@ interface Group {
   readonly breaker: CircuitBreaker
   /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
   readonly time: BudgetTime
+  /** The longest pause while its day is spent, ms: that of the app which needs the shortest one. */
+  longestSpent: number
   /** Next free moment of the pace, on the monotonic clock, ms. */
   nextSlot: number
 }
@@ -131,6 +133,7 @@ export class Admission {
     const { limitGroup } = request.operation
     const key = `${limit.scope} ${limitGroup}`
     const group = this.#groupOf(key)
+    group.longestSpent = Math.min(group.longestSpent, longestSpent(limit))
     const appBreaker = this.#doorOf(`${app} ${key}`)
     for (;;) {
       const freesIn = group.breaker.heldFor()
@@ -294,9 +297,11 @@ export class Admission {
   #groupOf(key: string): Group {
     const known = this.#groups.get(key)
     if (known) return known
+    const { clock, random } = this.#ports
     const made: Group = {
-      breaker: createCircuitBreaker(this.#ports),
-      time: createBudgetTime(this.#ports.clock),
+      breaker: createCircuitBreaker({ clock, random, longestSpent: () => made.longestSpent }),
+      time: createBudgetTime(clock),
+      longestSpent: Number.POSITIVE_INFINITY,
       nextSlot: Number.NEGATIVE_INFINITY,
     }
     this.#groups.set(key, made)

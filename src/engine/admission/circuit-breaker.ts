@@ -15,7 +15,14 @@ const freePermit: Permit = { kind: 'free', leave: () => {} }
 /** So many questions in a row with answers that nobody can read are not at fault themselves. */
 const MANY = 8
 
-export function createCircuitBreaker({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
+interface BreakerContext {
+  readonly clock: Clock
+  readonly random: Random
+  /** The longest pause while the day is spent, ms. */
+  readonly longestSpent?: () => number
+}
+
+export function createCircuitBreaker({ clock, random, longestSpent }: BreakerContext) {
   /** Failures since the last answer that was none, by the rule that meets them: an outage is no row of refusals. */
   const rows = new Map<unknown, number>()
   /** Questions whose answers nobody can read, since the last answer that could be read. */
@@ -82,7 +89,8 @@ export function createCircuitBreaker({ clock, random }: { readonly clock: Clock;
         hasTripped = false
         return
       }
-      const pause = groupPause(failure, count(retryRules[failure.kind]), random.next())
+      const row = count(retryRules[failure.kind])
+      const pause = groupPause(failure, row, random.next(), longestSpent?.())
       if (pause > 0) shut(pause)
     },
     /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import type { Failure, FailureKind } from '../../../src/provider/errors.ts'
-import { perSecond } from '../../../src/provider/limits.ts'
-import { minute, second } from '../harness.ts'
+import { perDay, perSecond } from '../../../src/provider/limits.ts'
+import { hour, minute, second } from '../harness.ts'
 import { counted, makeHarness } from './admission-harness.ts'
 
 /** Fails for so long; then answers. Keeps asking, one request after the other, as a poller's lanes would. */
@@ -202,6 +202,64 @@ describe('a provider in trouble', () => {
     await clock.advance(3 * minute)
     expect(await late).toEqual({ outcome: 'late' })
     expect(transport.asked).toHaveLength(1)
+  })
+})
+
+describe('a day whose requests others have spent', () => {
+  const day = 86_400
+  const realtime: GroupLimit = {
+    ...counted,
+    range: { availableData: 2_400, timeFrame: 2_400, dataDelay: 40 },
+    rates: [perDay(480)],
+  }
+  const insights: GroupLimit = {
+    ...counted,
+    range: { availableData: 14 * day, timeFrame: 3 * day, dataDelay: 43_200 },
+    rates: [perDay(40)],
+  }
+
+  /** When one is asked who says for ten hours that the day is spent, of one app after the other. */
+  async function looks(...limits: readonly GroupLimit[]): Promise<readonly number[]> {
+    const { clock, transport, ofFeed, controller } = makeHarness()
+    const lasts = 10 * hour
+    transport.answers = ({ at }) => (at < lasts ? 'qpd_limit' : { items: [] })
+    const lanes = limits.map(async (limit, n) => {
+      while (!controller.signal.aborted) {
+        await ofFeed({ app: `a${n}`, limit, life: Infinity })
+        await clock.sleep(second, controller.signal)
+      }
+    })
+    await clock.advance(lasts)
+    const asked = transport.asked.map(({ at }) => at).filter(at => at < lasts)
+    controller.abort()
+    await clock.advance(0)
+    await Promise.all(lanes)
+    return asked
+  }
+  const pausesOf = (asked: readonly number[]) => asked.slice(1).map((at, n) => at - asked[n]!)
+
+  it('is looked at while at least half of what can be had in real time is not lost yet', async () => {
+    const pauses = pausesOf(await looks(realtime))
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(20 * minute)
+    expect(Math.min(...pauses)).toBeGreaterThan(12 * minute)
+  })
+
+  it('is looked at once an hour where what is asked for can be had for weeks', async () => {
+    const pauses = pausesOf(await looks(insights)).slice(2)
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(hour)
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(1.5 * hour)
+  })
+
+  it('is looked at with a quarter of what is allowed at most, however little that is', async () => {
+    const asked = await looks({ ...realtime, rates: [perDay(96)] })
+    expect(asked.length).toBeLessThanOrEqual((96 / 4 / 24) * 10 + 2)
+    const fewer = await looks({ ...realtime, rates: [perDay(4)] })
+    expect(Math.min(...pausesOf(fewer).slice(2))).toBeGreaterThanOrEqual(hour)
+  })
+
+  it('is looked at as soon as that of the apps needs which can have its data for the shortest time', async () => {
+    const pauses = pausesOf(await looks({ ...insights, rates: realtime.rates }, realtime))
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(20 * minute)
   })
 })
 
