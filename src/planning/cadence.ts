@@ -89,6 +89,16 @@ export function nextSync(
   return { kind: 'sync', after: isSettled ? left : Math.min(interval, left), quiet }
 }
 
+/**
+ * When a series has its next turn that others read `ago` ms ago, where a log told since that nothing happened: as late as if this
+ * process had read it. At once, 0, unless it is asked as seldom as any that is idle. `chance` as in nextSync.
+ */
+export function restOf(cadence: Cadence, quiet: number, ago: number, chance: number): number {
+  const isIdle = growingInterval(cadence, quiet) >= cadence.idleEvery
+  if (cadence.moments || !isIdle) return 0
+  return Math.max(0, cadence.idleEvery * (0.95 + chance / 10) - ago)
+}
+
 /** ms to the next sync of a series in which something happens. */
 export function nextTurn({ activeEvery: every, moments }: Cadence, now: number): number {
   return pauseOf({ every, moments }, now)

@@ -41,6 +41,8 @@ export interface RoomMemory {
    */
   from: 'store' | 'hint' | 'name'
   readonly whereabouts: Whereabouts
+  /** When what is beside its log was read by processes before this one, on the monotonic clock, ms, until it has its turn here. */
+  besideReadAt?: number | undefined
   /** Holes of which a feed told; most rooms have none. */
   holes?: HoleNews
   /** An object, since there are many rooms: a Map takes several times as much. */
