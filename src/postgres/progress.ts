@@ -40,7 +40,12 @@ const list = statement(
      where o.app_id = p.app_id and o.stream = any (:beside::text[]) and o.series = p.series
      having count(o.caught_up_at) = cardinality(:beside::text[])
    ) beside on r.ended_at is null and beside.read_at > r.last_event_at
-     and ingest.unfinished_recordings(p.app_id, p.series, r.incarnation) is null
+     and not exists (
+       select from classroom.recording c
+       where c.app_id = p.app_id and c.room_uuid = p.series and c.incarnation = r.incarnation
+         and (c.status = 1 or coalesce(c.url, '') = '' and not exists (
+           select from classroom.recording_file f
+           where f.app_id = c.app_id and f.room_uuid = c.room_uuid and f.incarnation = c.incarnation and f.record_id = c.record_id)))
    where p.app_id = :app and p.stream = :stream and p.closed_at is null
    order by p.series`,
 )

@@ -70,12 +70,25 @@ describe('when all that is beside the log of an open room was read last', () => 
     expect(await toldOf(room)).toBeNull()
   })
 
-  it('is not told where a recording lacks its files', async () => {
-    const room = await roomReadBeside()
-    const recording = { room_uuid: room, record_id: 'a', sid: null, resource_id: null, type: null, status: 2 }
-    const times = { started_at: null, ended_at: null, url: null, extra: null }
-    await read(room, 'recordings', { rows: rowSet({ 'classroom.recording': [{ ...recording, ...times }] }) })
-    expect(await toldOf(room)).toBeNull()
+  it('is told with a recording only where that has ended and has an address or files', async () => {
+    const recorded = async (status: number, url: string | null, files: readonly string[]) => {
+      const room = await roomReadBeside()
+      const ids = { room_uuid: room, record_id: 'a' }
+      const said = { sid: null, resource_id: null, type: null, started_at: null, ended_at: null, extra: null }
+      const file = { removed_at: null, extra: null }
+      const rows = rowSet({
+        'classroom.recording': [{ ...ids, ...said, status, url }],
+        ...(files.length > 0 && {
+          'classroom.recording_file': files.map((url, ordinal) => ({ ...ids, ...file, ordinal, url })),
+        }),
+      })
+      await read(room, 'recordings', { rows })
+      return toldOf(room)
+    }
+    expect(await recorded(1, 'https://files/a', [])).toBeNull()
+    expect(await recorded(2, null, [])).toBeNull()
+    expect(await recorded(2, 'https://files/a', [])).not.toBeNull()
+    expect(await recorded(2, null, ['https://files/b'])).not.toBeNull()
   })
 
   it('is not told where nobody asks', async () => {
