@@ -20,7 +20,7 @@ export interface PageContext {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly random: { readonly next: () => number }
-  readonly admission: Pick<Admission, 'send' | 'discard' | 'heldFor'>
+  readonly admission: Pick<Admission, 'send' | 'discard' | 'heldFor' | 'triesIn'>
   readonly store: Store
   readonly health: Pick<StoreHealth, 'failed'>
   readonly meter: Meter

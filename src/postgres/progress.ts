@@ -32,8 +32,20 @@ const read = statement(
 const list = statement(
   'open_series',
   `select p.series, ${lifeColumns},
-          extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at, r.region
+          extract(epoch from r.last_event_at)::double precision * 1000 as last_event_at, r.region,
+          extract(epoch from ingest.clock() - beside.read_at)::double precision * 1000 as beside_read_ago
    from ingest.progress p ${lastRoom}
+   left join lateral (
+     select min(o.caught_up_at) as read_at from ingest.progress o
+     where o.app_id = p.app_id and o.stream = any (:beside::text[]) and o.series = p.series
+     having count(o.caught_up_at) = cardinality(:beside::text[])
+   ) beside on r.ended_at is null and beside.read_at > r.last_event_at
+     and not exists (
+       select from classroom.recording c
+       where c.app_id = p.app_id and c.room_uuid = p.series and c.incarnation = r.incarnation
+         and (c.status = 1 or coalesce(c.url, '') = '' and not exists (
+           select from classroom.recording_file f
+           where f.app_id = c.app_id and f.room_uuid = c.room_uuid and f.incarnation = c.incarnation and f.record_id = c.record_id)))
    where p.app_id = :app and p.stream = :stream and p.closed_at is null
    order by p.series`,
 )
@@ -171,7 +183,10 @@ interface LifeRow {
   readonly ended_at: number | null
 }
 
-type OpenRow = LifeRow & Pick<OpenSeries, 'series' | 'region'> & { last_event_at: number | null }
+interface OpenRow extends LifeRow, Pick<OpenSeries, 'series' | 'region'> {
+  readonly last_event_at: number | null
+  readonly beside_read_ago: number | null
+}
 
 function lifeOf({ incarnation, state_sequence, ended_at }: LifeRow): RoomLife | undefined {
   if (incarnation === null || state_sequence === null) return undefined
@@ -195,13 +210,14 @@ export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
   }
   return {
     progress: (app_id, stream, series) => readProgress({ app_id, stream, series }),
-    openSeries: async (app, stream) => {
-      const rows = await query<OpenRow>(pool, bind(list, { app, stream }))
+    openSeries: async (app, stream, beside = []) => {
+      const rows = await query<OpenRow>(pool, bind(list, { app, stream, beside }))
       return rows.map(row => ({
         series: decodeText(row.series),
         life: lifeOf(row),
         lastEventAt: row.last_event_at,
         region: row.region ?? null,
+        besideReadAgo: row.beside_read_ago,
       }))
     },
     wantedRooms: async () => {

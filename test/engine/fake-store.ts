@@ -22,6 +22,9 @@ interface Series {
   closed: boolean
 }
 
+/** What the store knows of a room when a process begins. */
+type KnownRoom = Pick<OpenSeries, 'lastEventAt' | 'besideReadAgo'>
+
 /** A store in memory. Any method can be made to fail, or a commit to answer something else, a number of times. */
 export class FakeStore extends FakeRangeStore implements Store {
   /** Apps in the order in which they began. */
@@ -69,6 +72,9 @@ export class FakeStore extends FakeRangeStore implements Store {
     this.#series.set(`${stream} ${series}`, { progress: { ...blank, ...progress }, closed: false })
   }
 
+  /** Of rooms of which more is known than that there is one. */
+  readonly known = new Map<string, KnownRoom>()
+
   /** Hours of the week in which apps had classes. */
   readonly hours = new Map<string, ReadonlySet<number>>()
 
@@ -87,7 +93,7 @@ export class FakeStore extends FakeRangeStore implements Store {
     return [...this.#series].flatMap(([key, { progress, closed }]) => {
       const [name, series] = key.split(' ')
       if (closed || name !== stream || series === undefined) return []
-      return [{ series, life: progress.life, lastEventAt: null }]
+      return [{ series, life: progress.life, lastEventAt: null, ...this.known.get(series) }]
     })
   }
 

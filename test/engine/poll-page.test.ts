@@ -63,6 +63,7 @@ function pollOnce(
     admission: {
       discard: async () => {},
       heldFor: () => 0,
+      triesIn: () => undefined,
       send: async () => {
         const answer = { body: JSON.parse(text), answeredAt: undefined, size }
         const again = async () => JSON.parse(text) as unknown

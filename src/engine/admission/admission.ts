@@ -1,15 +1,16 @@
 import type { Clock, Random } from '../../clock/clock.ts'
 import type { Purpose } from '../../planning/shares.ts'
-import type { Failure, FailureKind } from '../../provider/errors.ts'
+import type { FailureKind } from '../../provider/errors.ts'
 import { spacingOf } from '../../provider/limits.ts'
-import { called, type RequestLine } from '../../provider/operation.ts'
+import { called, type Operation, type RequestLine } from '../../provider/operation.ts'
 import type { Arrived, Debits, Fence, Grant, Meter, Reply, Settlement, Transport } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
 import { type BudgetTime, createBudgetTime } from './budget-time.ts'
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
 import type { Load, Share } from './load.ts'
+import { createOperationBreakers, type OperationBreakers, type Permits, pass, unanswered } from './permits.ts'
 import type { Queue } from './queue.ts'
-import { isIncomprehensible, isLimitViolation, retryRules } from './retry-rules.ts'
+import { isLimitViolation, longestSpent, retryRules } from './retry-rules.ts'
 
 export interface Attempt {
   readonly app: string
@@ -68,6 +69,8 @@ interface Group {
   readonly breaker: CircuitBreaker
   /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
   readonly time: BudgetTime
+  /** The longest pause while its day is spent, ms: that of the app which needs the shortest one. */
+  longestSpent: number
   /** Next free moment of the pace, on the monotonic clock, ms. */
   nextSlot: number
 }
@@ -100,10 +103,13 @@ export class Admission {
   readonly #groups = new Map<string, Group>()
   /** What shuts one app out does not shut out the others that share its budget. */
   readonly #appBreakers = new Map<string, CircuitBreaker>()
+  /** An operation of an app that fails alone shuts out nothing else. */
+  readonly #operations: OperationBreakers
 
   constructor(ports: AdmissionPorts, deadline: number) {
     this.#ports = ports
     this.#load = ports.load ?? unbounded
+    this.#operations = createOperationBreakers(ports)
     this.#deadline = deadline
   }
 
@@ -131,11 +137,13 @@ export class Admission {
     const { limitGroup } = request.operation
     const key = `${limit.scope} ${limitGroup}`
     const group = this.#groupOf(key)
+    group.longestSpent = Math.min(group.longestSpent, longestSpent(limit))
     const appBreaker = this.#doorOf(`${app} ${key}`)
+    const door = this.#operations.of(operationKey(app, limit, request.operation))
     for (;;) {
       const freesIn = group.breaker.heldFor()
       if (freesIn > 0 && this.#isBeyond(attempt, freesIn)) return { outcome: 'late', freesIn }
-      const permits = await pass(group.breaker, appBreaker, waiting.signal)
+      const permits = await pass(group.breaker, appBreaker, door, waiting.signal)
       try {
         if (waiting.signal.aborted) return ended(attempt, group)
         const sent = await this.#ports.queue.run(key, limit, purpose, () =>
@@ -285,6 +293,17 @@ export class Admission {
     return this.#groups.get(`${scope} ${limitGroup}`)?.breaker.heldFor() ?? 0
   }
 
+  /**
+   * In how many ms an operation of the app may be tried by one request, because it fails while others of its limit group are
+   * answered; undefined where it does not. What waits for that would keep a place from the others.
+   */
+  triesIn(app: string, limit: Pick<GroupLimit, 'scope'>, operation: Operation): number | undefined {
+    return this.#operations
+      .of(operationKey(app, limit, operation))
+      .breaker()
+      ?.triesIn()
+  }
+
   /** Whether `ms` from now the time of the attempt is up. */
   #isBeyond({ until, isPlannedAgain, life }: Attempt, ms: number): boolean {
     if (isPlannedAgain && ms > life) return true
@@ -294,9 +313,11 @@ export class Admission {
   #groupOf(key: string): Group {
     const known = this.#groups.get(key)
     if (known) return known
+    const { clock, random } = this.#ports
     const made: Group = {
-      breaker: createCircuitBreaker(this.#ports),
-      time: createBudgetTime(this.#ports.clock),
+      breaker: createCircuitBreaker({ clock, random, longestSpent: () => made.longestSpent }),
+      time: createBudgetTime(clock),
+      longestSpent: Number.POSITIVE_INFINITY,
       nextSlot: Number.NEGATIVE_INFINITY,
     }
     this.#groups.set(key, made)
@@ -319,37 +340,11 @@ function ended({ signal }: Attempt, { breaker }: Group): Sent {
   return freesIn > 0 ? { outcome: 'late', freesIn } : { outcome: 'late' }
 }
 
-/** Leave to go through the app's own door and through the breaker of the whole group. */
-type Permits = Awaited<ReturnType<typeof pass>>
-
-/** These turn away one app, whatever the others that share its credential are told. */
-const personal: ReadonlySet<FailureKind> = new Set<FailureKind>(['unauthorized', 'forbidden', 'no_access'])
-
-async function pass(breaker: CircuitBreaker, appBreaker: CircuitBreaker, signal: AbortSignal) {
-  const inner = await appBreaker.pass(signal)
-  const outer = await breaker.pass(signal)
-  return {
-    areShut: (): boolean => appBreaker.isShutFor(inner) || breaker.isShutFor(outer),
-    /** `question` tells the questions of an app apart. */
-    observe: (failure: Failure | undefined, sentAt: number, question: string | undefined) => {
-      const isPersonal = failure !== undefined && personal.has(failure.kind)
-      const isSilent = failure !== undefined && unanswered.has(failure.kind)
-      // An answer that never came tells nothing of those that cannot be read.
-      if (!isSilent)
-        appBreaker.observe(isPersonal || isIncomprehensible(failure) ? failure : undefined, sentAt, question)
-      if (!isPersonal) breaker.observe(failure, sentAt)
-    },
-    leave: () => {
-      inner.leave()
-      outer.leave()
-    },
-  }
-}
-
-/** Of these nothing came from the provider itself: the request may still be on its way to it. */
-const unanswered: ReadonlySet<FailureKind> = new Set<FailureKind>(['network', 'timeout', 'gateway_timeout'])
-
 function settlementOf(kind: FailureKind): Settlement {
   if (unanswered.has(kind)) return 'unanswered'
   return retryRules[kind].unread ? 'unread' : 'refused'
+}
+
+function operationKey(app: string, { scope }: Pick<GroupLimit, 'scope'>, operation: Operation): string {
+  return `${app} ${scope} ${operation.limitGroup} ${called(operation)}`
 }

@@ -2,20 +2,30 @@ import type { Clock, Random } from '../../clock/clock.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { groupPause, incomprehensiblePause, isIncomprehensible, retryRules } from './retry-rules.ts'
 
-/** Before one limit group: open, shut for a while, or ajar, when one request goes ahead to see. */
+/** Before a limit group, or a part of it: open, shut for a while, or ajar, when one request goes ahead to see. */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
+
+/** What a request told: `tolerated` is a failure that may be chance so far, `stale` what was sent before the breaker fell. */
+type Verdict = 'answered' | 'tolerated' | 'shut' | 'stale'
 
 interface Permit {
   readonly kind: 'free' | 'probe'
   readonly leave: () => void
 }
 
-const freePermit: Permit = { kind: 'free', leave: () => {} }
+export const freePermit: Permit = { kind: 'free', leave: () => {} }
 
 /** So many questions in a row with answers that nobody can read are not at fault themselves. */
 const MANY = 8
 
-export function createCircuitBreaker({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
+interface BreakerContext {
+  readonly clock: Clock
+  readonly random: Random
+  /** The longest pause while the day is spent, ms. */
+  readonly longestSpent?: () => number
+}
+
+export function createCircuitBreaker({ clock, random, longestSpent }: BreakerContext) {
   /** Failures since the last answer that was none, by the rule that meets them: an outage is no row of refusals. */
   const rows = new Map<unknown, number>()
   /** Questions whose answers nobody can read, since the last answer that could be read. */
@@ -37,10 +47,11 @@ export function createCircuitBreaker({ clock, random }: { readonly clock: Clock;
     return { kind: 'probe', leave }
   }
 
-  function shut(pause: number): void {
+  function shut(pause: number): Verdict {
     hasTripped = true
     pausedAt = clock.monotonic()
     pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+    return 'shut'
   }
 
   /** How many it is now. */
@@ -66,9 +77,9 @@ export function createCircuitBreaker({ clock, random }: { readonly clock: Clock;
     isShutFor: ({ kind }: Permit): boolean =>
       pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
     /** What came of a request; `sentAt` on the monotonic clock, ms. `question`: whose answers are compared, if any are. */
-    observe: (failure: Failure | undefined, sentAt: number, question?: string) => {
+    observe: (failure: Failure | undefined, sentAt: number, question?: string): Verdict => {
       // What was under way when the breaker fell tells nothing of how things are since.
-      if (hasTripped && sentAt < pausedAt) return
+      if (hasTripped && sentAt < pausedAt) return 'stale'
       if (question !== undefined && isIncomprehensible(failure)) {
         if (unread.size < MANY) unread.add(question)
       } else {
@@ -80,11 +91,15 @@ export function createCircuitBreaker({ clock, random }: { readonly clock: Clock;
       if (!failure || retryRules[failure.kind].scope === 'series') {
         rows.clear()
         hasTripped = false
-        return
+        return 'answered'
       }
-      const pause = groupPause(failure, count(retryRules[failure.kind]), random.next())
-      if (pause > 0) shut(pause)
+      const row = count(retryRules[failure.kind])
+      const pause = groupPause(failure, row, random.next(), longestSpent?.())
+      return pause > 0 ? shut(pause) : 'tolerated'
     },
+    /** In how many ms a request may go ahead to see; undefined while the breaker is open. */
+    triesIn: (): number | undefined =>
+      hasTripped ? Math.max(0, pausedUntil - clock.monotonic()) : undefined,
     /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
     hold: (ms: number) => {
       heldUntil = Math.max(heldUntil, clock.monotonic() + ms)

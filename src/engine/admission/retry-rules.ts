@@ -1,6 +1,8 @@
 import { askedDelay, type Backoff, longestSpread, retryDelay } from '../../planning/retry.ts'
 import { classroomCodes } from '../../provider/classroom/index.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
+import { spacingOf } from '../../provider/limits.ts'
+import type { GroupLimit } from '../settings.ts'
 
 /** How one kind of failure is met. The kind alone decides. */
 interface RetryRule extends Backoff {
@@ -56,7 +58,7 @@ export const retryRules: Readonly<Record<FailureKind, RetryRule>> = {
   forbidden: closedDoor,
   rate_limited: tooMany,
   qps_limit: { ...tooMany, first: 2 * second, cap: minute },
-  // Someone else spends of the same day: when it frees is not known, so one request looks now and then.
+  // Someone else spends of the same day: when it frees is not known, so one request looks now and then (`longestSpent`).
   qpd_limit: { ...tooMany, first: 15 * minute, cap: hour },
   limit_exceeded: tooMany,
   no_access: { ...closedDoor, first: hour, cap: hour },
@@ -85,6 +87,11 @@ const failingFeed: Backoff = { first: 2 * second, cap: 40 * second }
 
 /** No pause that only we chose is longer than this share of the available data: what it skips can be had after it. */
 const PAUSE_SHARE = 0.1
+
+/** Of what could be had when a day frees, so much may be gone when that is found out; */
+const SPENT_SHARE = 1 / 2
+/** and as much of what is allowed is spent on finding out at most. */
+const PART_FOR_LOOKS = 1 / 4
 
 /** What fails alone is tried this often at least, ms, so that it is soon known when it is answered again; */
 const OFTEN_ENOUGH = 5 * minute
@@ -134,8 +141,28 @@ export function mayBeOfTheQuestion(kind: FailureKind): boolean {
   return rule.scope === 'group' && !rule.limitViolation
 }
 
-/** How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. */
-export function groupPause(failure: Failure, failures: number, chance: number): number {
+/**
+ * The longest pause, ms, of a limit group whose day is spent. What expires meanwhile is lost although the day may have freed, and
+ * of real time that is everything within an hour. But each look counts as a request where the provider counts those that it
+ * refuses, and keeps the day spent for longer: where few are allowed, as of insights, which can be had for weeks, looks are rare.
+ */
+export function longestSpent({ range, rates }: Pick<GroupLimit, 'range' | 'rates'>): number {
+  if (!range) return Number.POSITIVE_INFINITY
+  // Chance only lengthens what the budget must be spared.
+  const spared = (spacingOf(rates) / PART_FOR_LOOKS) * longestSpread
+  return Math.max(range.availableData * SPENT_SHARE, spared) * second
+}
+
+/**
+ * How long the limit group pauses after its n-th failure in a row, ms; 0 when only the series waits. `spent`: the longest
+ * pause where its day is spent.
+ */
+export function groupPause(
+  failure: Failure,
+  failures: number,
+  chance: number,
+  spent = Number.POSITIVE_INFINITY,
+): number {
   const { kind, retryAfter } = failure
   const rule = retryRules[kind]
   // What may be chance is none where the provider says how long to stay away.
@@ -144,7 +171,8 @@ export function groupPause(failure: Failure, failures: number, chance: number): 
   const row = failures - tolerated
   // A provider that says how long is believed once.
   if (retryAfter !== undefined && row === 1) return askedDelay(retryAfter, chance)
-  return retryDelay(rule, row, chance, retryAfter)
+  const longest = kind === 'qpd_limit' ? spent / longestSpread : Number.POSITIVE_INFINITY
+  return retryDelay({ ...rule, cap: Math.min(rule.cap, longest) }, row, chance, retryAfter)
 }
 
 /** How long a series waits after its n-th failure in a row, ms; `longest` unless the provider asks for more. */

@@ -57,6 +57,11 @@ export interface OpenSeries {
   readonly lastEventAt: number | null
   /** Where the room was found, if anywhere. */
   readonly region?: string | null
+  /**
+   * How long ago, ms, all that is beside its log was read to its end, where that was after the last sign of life; null also where
+   * the class has ended or its recordings lack something.
+   */
+  readonly besideReadAgo?: number | null
 }
 
 /** What every page brings into the store. */
@@ -138,7 +143,12 @@ export class StoreUnavailable extends Error {
 
 /** The series that follow a cursor, and what concerns every stream. */
 export interface SeriesStore {
-  readonly openSeries: (app: string, stream: StreamName) => Promise<readonly OpenSeries[]>
+  /** `beside`: what else is of a room, where it is a log of rooms. */
+  readonly openSeries: (
+    app: string,
+    stream: StreamName,
+    beside?: readonly StreamName[],
+  ) => Promise<readonly OpenSeries[]>
   /** Sets down what SQL must know of the app: its days, and the streams that are on; what is complete is not judged by others. */
   readonly noteApp: (fence: Fence, app: string, facts: AppFacts) => Promise<void>
   /** Rooms of any app that someone wants read again from their beginning. */

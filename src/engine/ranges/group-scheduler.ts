@@ -1,5 +1,6 @@
 import { retryDelay } from '../../planning/retry.ts'
 import { chooseRequest, newTally, type Purpose } from '../../planning/shares.ts'
+import type { Operation } from '../../provider/operation.ts'
 import type { Hint } from '../../streams/page.ts'
 import { contentionBackoff, faultBackoff } from '../admission/retry-rules.ts'
 import type { AppContext } from '../context.ts'
@@ -21,7 +22,7 @@ export interface PendingRequest {
   readonly completes: boolean
   /** Its last try failed: it is never so urgent that others have to wait. */
   readonly isFailing: boolean
-  /** Its last try failed, and nothing of the group was answered since: anything else goes first. */
+  /** It or its like failed last, and nothing of the group was answered since: anything else goes first. */
   readonly isBehindOthers?: boolean
   /** Asks for it, to its end. Never rejects. */
   readonly run: () => Promise<void>
@@ -66,6 +67,22 @@ export interface ScheduledGroup {
 /** The sources are asked at least this often, ms. */
 const LONGEST_NAP_MS = 60_000
 
+/**
+ * For how many ms nothing of an operation is to be begun that fails while others of its limit group are answered; undefined
+ * where something may be. What waits before its breaker would keep the places of the group from the others, so that it is
+ * tried by one request at a time; `isBusy`: one is under way.
+ */
+export function heldAlone(
+  { admission, app }: Pick<AppContext, 'admission' | 'app'>,
+  operation: Operation,
+  isBusy: boolean,
+): number | undefined {
+  const limit = app.limits[operation.limitGroup]
+  const triesIn = limit && admission.triesIn(app.id, limit, operation)
+  if (triesIn === undefined || (triesIn === 0 && !isBusy)) return undefined
+  return triesIn > 0 ? triesIn : LONGEST_NAP_MS
+}
+
 export function startGroupScheduler(context: GroupContext, group: ScheduledGroup, now: () => number) {
   const { app, clock, random, log, signal, health } = context
   const sources = group.sources.map(source => alongside(context, source))
@@ -109,8 +126,8 @@ export function startGroupScheduler(context: GroupContext, group: ScheduledGroup
     const held = context.admission.heldFor(group.limit.scope, group.name)
     if (held > 0) return Math.min(idle, held)
     const ready = requests.filter(({ purpose }) => waits[purpose] === 0)
-    const begun = ready.filter(({ completes, isFailing }) => completes && !isFailing)
     const others = ready.filter(({ isBehindOthers }) => !isBehindOthers)
+    const begun = others.filter(({ completes, isFailing }) => completes && !isFailing)
     const first = [begun, others].find(each => each.length > 0) ?? ready
     const choice = chooseRequest(first, { tally, now: now(), soon: group.soon() })
     if (!choice) return Math.min(idle, ...requests.map(({ purpose }) => waits[purpose]))

@@ -52,11 +52,18 @@ export class ItemReader {
   readonly #weights = createWeights()
   /** Of items that failed as the whole group may. */
   readonly #failing = new Map<string, FailedAsGroup>()
+  /** How many answers its group had had when one failed last as the whole group may. */
+  #answersBefore: number | undefined
 
   constructor(source: ItemContext) {
     this.#source = source
     this.#context = source.context
     this.#labels = { app: source.context.app.id, stream: source.stream.name }
+  }
+
+  /** Whether one failed as the whole group may and nothing of the group was answered since: what others ask may tell more. */
+  get isBehindOthers(): boolean {
+    return this.#answersBefore === this.#source.answered.count
   }
 
   /** Fetches an item page by page. */
@@ -184,6 +191,7 @@ export class ItemReader {
     if (!mayBeOfTheQuestion(failure.kind)) return undefined
     const { availableData, answered } = this.#source
     const { random } = this.#context
+    this.#answersBefore = answered.count
     const known = this.#failing.get(keyOf(item)) ?? { answersBefore: undefined, failedAlone: 0 }
     this.#failing.set(keyOf(item), known)
     if (this.#failing.size > MOST_FAILING) this.#failing.delete(this.#failing.keys().next().value!)

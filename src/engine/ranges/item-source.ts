@@ -5,7 +5,13 @@ import { afterFault, hasMet } from '../failures.ts'
 import { type ItemBounds, type OpenItem, StoreUnavailable, type StreamLabels } from '../ports.ts'
 import type { SubstreamSettings } from '../settings.ts'
 import { Expiry } from './expiry.ts'
-import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
+import {
+  type GroupContext,
+  heldAlone,
+  type PendingRequest,
+  type PendingWork,
+  type WorkSource,
+} from './group-scheduler.ts'
 import { type ItemContext, ItemReader, keyOf } from './item-reading.ts'
 import { PutOff } from './put-off.ts'
 import type { Shortage } from './shortage.ts'
@@ -68,6 +74,8 @@ export class ItemSource implements WorkSource {
     await this.#expiry.run(rules.gone(1))
     this.#unstored.forget(availableData * 1_000)
     await this.#measure(now)
+    const held = heldAlone(this.#context, stream.operation, this.#busy.size > 0)
+    if (held !== undefined) return { requests: [], again: Math.min(held, LOOK_EVERY_MS) }
     const rest = this.#roundAt - clock.monotonic()
     if (rest > 0) return { requests: [], again: Math.min(rest, LOOK_EVERY_MS) }
     await shortage.look()
@@ -137,6 +145,7 @@ export class ItemSource implements WorkSource {
     const completes = stream.part === 'completes'
     return {
       ...{ purpose, completes, isFailing },
+      isBehindOthers: this.#reader.isBehindOthers,
       expiresAt: item.from + availableData,
       run: () => this.#run(item, purpose),
     }

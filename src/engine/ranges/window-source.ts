@@ -9,7 +9,13 @@ import type { WindowSeries } from '../../streams/page.ts'
 import { isOfTheQuestion, mayBeOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import { afterFault, reportFailure, SOON_MS } from '../failures.ts'
 import type { LostRange, StreamLabels, WindowProgress } from '../ports.ts'
-import type { GroupContext, PendingRequest, PendingWork, WorkSource } from './group-scheduler.ts'
+import {
+  type GroupContext,
+  heldAlone,
+  type PendingRequest,
+  type PendingWork,
+  type WorkSource,
+} from './group-scheduler.ts'
 import { type Followed, WindowFollowing, type WindowSourceContext } from './window-following.ts'
 import { type ReadingResult, readWindow, toldBy, type WindowReading } from './window-reading.ts'
 import {
@@ -80,6 +86,9 @@ export class WindowSource implements WorkSource {
     const known = await this.#progressOfAll()
     const progress = (await this.#expire(known)) ? await this.#progressOfAll() : known
     this.#gauge(progress)
+    const isBusy = [...this.#followed.values()].some(({ state }) => state.isBusy)
+    const held = heldAlone(this.#context, this.#source.stream.operation, isBusy)
+    if (held !== undefined) return { requests: [], again: Math.min(held, LOOK_EVERY_MS) }
     const requests = progress
       .filter(({ series }) => !wasBusy.has(series))
       .flatMap(each => this.#requestsOf(each))

@@ -1,7 +1,7 @@
 import { quietSince } from '../../planning/cadence.ts'
 import { spacingOf } from '../../provider/limits.ts'
 import type { OpenSeries } from '../ports/store.ts'
-import type { PollerContext, Rooms } from './rooms.ts'
+import type { PollerContext, RoomMemory, Rooms } from './rooms.ts'
 
 /** So many rooms are looked at as fast as may be when an app is started; the others more slowly. */
 const AT_ONCE = 100
@@ -37,15 +37,18 @@ export class Discovery {
    * that last showed life come first, and the others leave room for news.
    */
   async followAll(): Promise<void> {
-    const { app, store, fence } = this.#context
+    const { app, clock, store, fence } = this.#context
     const rooms = this.#rooms
     if (app.rooms.length > 0) await store.discoverRooms(fence(), app.id, app.rooms)
-    const open = await store.openSeries(app.id, rooms.parent)
+    const beside = rooms.streams.filter(stream => stream !== rooms.parent)
+    const open = await store.openSeries(app.id, rooms.parent, beside)
     const latestFirst = open.toSorted((a, b) => (b.lastEventAt ?? Infinity) - (a.lastEventAt ?? Infinity))
     if (open.length > rooms.places) rooms.crowd(true)
     const step = Math.max(QUICK_STEP_MS, (rooms.streams.length * this.#slowestPace()) / SHARE_OF_PACE)
     for (const [place, each] of latestFirst.slice(0, rooms.places).entries()) {
-      this.#takeUp(each)
+      const known = this.#takeUp(each)
+      const { besideReadAgo } = each
+      if (besideReadAgo != null && besideReadAgo >= 0) known.besideReadAt = clock.monotonic() - besideReadAgo
       const quick = Math.min(place, AT_ONCE) * QUICK_STEP_MS
       const group = Math.ceil(Math.max(0, place - AT_ONCE) / TOGETHER)
       this.#plan(each.series, quick + group * TOGETHER * step)
@@ -85,12 +88,13 @@ export class Discovery {
   }
 
   /** Remembers a room as the store has it. */
-  #takeUp({ series, life, lastEventAt, region }: OpenSeries): void {
+  #takeUp({ series, life, lastEventAt, region }: OpenSeries): RoomMemory {
     const rooms = this.#rooms
     const { activeEvery } = rooms.settings(rooms.parent)
     const known = rooms.find(series) ?? rooms.add(series, 'store', life)
     known.whereabouts.named(region ?? '')
     const silence = this.#context.clock.now() - (lastEventAt ?? 0)
     rooms.seriesOf(known, rooms.parent).quiet = lastEventAt === null ? 0 : quietSince(activeEvery, silence)
+    return known
   }
 }

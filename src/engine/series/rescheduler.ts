@@ -1,4 +1,4 @@
-import { nextFeed, nextSync, nextTurn, quietSince } from '../../planning/cadence.ts'
+import { nextFeed, nextSync, nextTurn, quietSince, restOf } from '../../planning/cadence.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { Hint } from '../../streams/page.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
@@ -225,7 +225,7 @@ export class Rescheduler {
   async #afterReading(
     stream: CursorStream,
     name: string,
-    { fresh, unfinished, undecided, end, region, isFirst, hints }: SyncResult,
+    { fresh, unfinished, undecided, end, region, isFirst, hints, opened }: SyncResult,
   ): Promise<number | undefined> {
     const { app, clock, random, store } = this.#context
     const room = this.#rooms.find(name) ?? this.#rooms.add(name, 'hint')
@@ -235,7 +235,8 @@ export class Rescheduler {
       this.#forgetAbsences(name)
       this.#absences.get(region)!.served(name)
     }
-    if (stream.isParent && !undecided) this.#letOthersIn(name)
+    const isSilent = end === 'done' && fresh === 0 && hints.length === 0 && !unfinished && !opened && !isFirst
+    if (stream.isParent && !undecided) this.#letOthersIn(name, isSilent)
     if (end === 'more') return 0
     const cadence = this.#rooms.settings(stream.name)
     const news = stream.isParent ? 'log' : stream.isAnnounced ? 'told' : 'untold'
@@ -259,17 +260,25 @@ export class Rescheduler {
     return undefined
   }
 
-  /** The log was read: streams that waited for it, or that have not met the room yet, may go. */
-  #letOthersIn(name: string): void {
+  /**
+   * The log was read: streams that waited for it, or that have not met the room yet, may go. `isSilent`: it told that nothing
+   * happened, so that what processes before this one read of an idle room need not be read sooner than they would have.
+   */
+  #letOthersIn(name: string, isSilent = false): void {
+    const { clock, random } = this.#context
     const room = this.#rooms.find(name) ?? this.#rooms.add(name, 'hint')
-    room.verifiedAt = this.#context.clock.monotonic()
+    room.verifiedAt = clock.monotonic()
+    const ago = isSilent && room.besideReadAt !== undefined ? clock.monotonic() - room.besideReadAt : Infinity
+    room.besideReadAt = undefined
     for (const stream of this.#rooms.streams) {
       if (stream === this.#rooms.parent) continue
       const isNew = !room.series[stream]
       const memory = this.#rooms.seriesOf(room, stream)
       if (!isNew && !memory.held) continue
+      const isDue = memory.held || ago === Infinity
       memory.held = false
-      this.#poller.schedule(stream, name, 0)
+      const rest = isDue ? 0 : restOf(this.#rooms.settings(stream), memory.quiet, ago, random.next())
+      this.#poller.schedule(stream, name, rest)
     }
   }
 
