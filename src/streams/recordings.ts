@@ -11,6 +11,7 @@ import type { Json } from '../tables/json.ts'
 import { answerTime } from './events/event.ts'
 import { isLast, type Page } from './page.ts'
 import { roomCadence } from './parts/cadence.ts'
+import { numberFiles } from './parts/file-numbers.ts'
 import {
   fieldsWithout,
   isObject,
@@ -27,8 +28,10 @@ import type { SnapshotStream } from './stream.ts'
 
 const State = z.object({
   incarnation: z.int().min(1).default(1),
-  /** Addresses of the files of each recording by their place, as they were listed last; empty where one has none. */
+  /** Addresses of the files of each recording by their numbers, as they were listed last; empty where one has none. */
   files: z.record(z.string(), z.array(z.string()).readonly()).default({}),
+  /** Numbers of those that are listed no longer. */
+  gone: z.record(z.string(), z.array(z.int()).readonly()).default({}),
 })
 type State = z.infer<typeof State>
 
@@ -72,15 +75,15 @@ function toRows(page: Page, streamState: State): ToRowsWith<State> {
   const told = page.items.map(redact)
   const listed = judgeEach(RecordingItem, told)
   const items = lastOfEach(listed.good, ({ value }) => value.recordId)
-  const files = items.map(item => readFiles(item, page))
   const followed = followFiles(told, page, streamState)
+  const files = items.map(item => readFiles(item, page, followed.numbers.get(item.value.recordId) ?? []))
   const rows = {
     'classroom.recording': items.map(item => recordingRow(item, page)),
-    'classroom.recording_file': [...files.flatMap(file => file.rows), ...followed.gone],
+    'classroom.recording_file': [...files.flatMap(file => file.rows), ...followed.removed],
   }
   return {
     rows,
-    streamState: { ...streamState, files: followed.files },
+    streamState: { ...streamState, files: followed.files, gone: followed.gone },
     room: { kind: 'incarnation', incarnation: streamState.incarnation, opens: false },
     follow: 'next',
     rejects: [...listed.rejects, ...files.flatMap(file => file.rejects)],
@@ -117,14 +120,12 @@ function hasUnnamedFile({ raw: { recordDetails } }: Item): boolean {
 }
 
 /** They are judged one by one, so that a bad one spoils no other. */
-function readFiles({ value, raw }: Item, page: Page) {
+function readFiles({ value, raw }: Item, page: Page, numbers: readonly number[]) {
   const { good, rejects } = judgeList(RecordingFile, raw.recordDetails, 'recordDetails', raw)
   const rows = good.flatMap(({ value: file, raw, ordinal }): RecordingFileRow[] => {
     if (!file.url) return []
-    const extra = fieldsWithout(fileColumns, raw, file)
-    return [
-      { room_uuid: page.series, record_id: value.recordId, ordinal, url: file.url, removed_at: null, extra },
-    ]
+    const row = { room_uuid: page.series, record_id: value.recordId, ordinal: numbers[ordinal] ?? ordinal }
+    return [{ ...row, url: file.url, removed_at: null, extra: fieldsWithout(fileColumns, raw, file) }]
   })
   return { rows, rejects }
 }
@@ -133,29 +134,27 @@ function readFiles({ value, raw }: Item, page: Page) {
  * What is listed of files now, and which are no longer: those of a recording by its own list where it tells one, and those of a
  * recording that is gone by a whole reading in one page.
  */
-function followFiles(items: readonly Json[], page: Page, { files }: State) {
+function followFiles(items: readonly Json[], page: Page, { files, gone }: State) {
   const ids = items.map(item => itemId.safeParse(isObject(item) ? item.recordId : undefined).data)
   const isCut = (page.total ?? 0) > items.length
   const isWhole = page.cursor === null && isLast(page) && !isCut && !ids.includes(undefined)
-  const named = new Map(ids.map((id, index) => [id, addressesIn(items[index]!)]))
-  const known = Object.entries(files).map(([id, urls]) => {
-    const count = named.has(id) ? (named.get(id)?.length ?? urls.length) : isWhole ? 0 : urls.length
-    return { id, urls, count }
-  })
-  const gone = known.flatMap(({ id, urls, count }) =>
-    urls.flatMap((url, ordinal) =>
-      ordinal < count || url === '' ? [] : [removedFile(id, ordinal, url, page)],
-    ),
+  const listed = new Map(ids.map((id, index) => [id, addressesIn(items[index]!)]))
+  const unlisted = isWhole ? Object.keys(files).filter(id => !listed.has(id)) : []
+  const [urlsOf, goneOf] = [new Map(Object.entries(files)), new Map(Object.entries(gone))]
+  const followed = [...listed, ...unlisted.map(id => [id, []] as const)].flatMap(([id, urls]) =>
+    id === undefined || urls === undefined
+      ? []
+      : [{ id, ...numberFiles({ urls: urlsOf.get(id) ?? [], gone: goneOf.get(id) ?? [] }, urls) }],
   )
-  const now = new Map(known.filter(({ id }) => named.has(id) || !isWhole).map(({ id, urls }) => [id, urls]))
-  for (const [id, urls] of named) {
-    if (id !== undefined && urls)
-      now.set(
-        id,
-        urls.map((url, ordinal) => url || (now.get(id)?.[ordinal] ?? '')),
-      )
+  const nowGone = new Map([...goneOf, ...followed.map(one => [one.id, one.gone] as const)])
+  return {
+    numbers: new Map(followed.map(({ id, numbers }) => [id, numbers])),
+    removed: followed.flatMap(({ id, urls, removed }) =>
+      removed.flatMap(number => (urls[number] ? [removedFile(id, number, urls[number], page)] : [])),
+    ),
+    files: { ...files, ...Object.fromEntries(followed.map(({ id, urls }) => [id, urls])) },
+    gone: Object.fromEntries([...nowGone].filter(([, numbers]) => numbers.length > 0)),
   }
-  return { gone, files: Object.fromEntries(now) }
 }
 
 /** By their place, empty where none can be read; undefined where no list is told. */

@@ -48,7 +48,7 @@ function toRows(page: Page, streamState: LogState): ToRowsWith<LogState> {
   // Whose beginning is not remembered learns it when it is read from there again.
   const before = begunOf(streamState)
   if (before === '') return readLog(page, read, streamState, streamState.fold)
-  const begun = begin(before, read.events)
+  const begun = begin(before, read.events, streamState.fingerprint)
   const verdict = recognise(streamState.fingerprint, begun)
   if (verdict === 'other') return { ...restart({ ...streamState, isOther: true }), isUndecided: true }
   const log = readLog(page, read, { ...streamState, ...known(streamState, begun) }, streamState.fold)
@@ -65,16 +65,16 @@ function known(streamState: LogState, begun: Fingerprint): Pick<LogState, 'finge
   return { fingerprint, begun: begun === fingerprint ? null : begun }
 }
 
-/** What comes after the page will tell whose log it is. */
+/** What comes after the page will tell whose log it is, or what will be there later. */
 function isOpen(verdict: ReturnType<typeof recognise>, { nextId }: Page): boolean {
-  return verdict === 'alike' && nextId !== undefined
+  return verdict === 'short' || (verdict === 'alike' && nextId !== undefined)
 }
 
 /** The first page of a log tells whether the room is still the one that is known, or what follows must tell. */
 function rowsOfBeginning(page: Page, read: EventPage, stored: LogState): ToRowsWith<LogState> {
   const isEndFirst = stored.isBackwards === true && page.nextId !== undefined
   const streamState = isEndFirst ? { ...stored, fingerprint: '', isOther: false } : stored
-  const begun = begin('', read.events)
+  const begun = begin('', read.events, streamState.fingerprint)
   const verdict = recognise(streamState.fingerprint, begun)
   if (verdict === 'other' || (streamState.isOther && verdict !== 'undecided'))
     return openRoom(page, read, streamState)
@@ -82,7 +82,7 @@ function rowsOfBeginning(page: Page, read: EventPage, stored: LogState): ToRowsW
   const log = readLog(page, read, started, beginning)
   // A reading that is under way will tell, and would never end if it began anew each time.
   const isUnderWay = page.isUnderWay === true && (streamState.rereading || !streamState.caughtUp)
-  const isTold = verdict === 'same' || (verdict === 'alike' && isUnderWay)
+  const isTold = verdict === 'same' || ((verdict === 'alike' || verdict === 'short') && isUnderWay)
   const isOnlyLook = isTold && page.purpose === 'probe' && page.nextId !== undefined
   if (verdict === 'undecided' && page.items.length === 0)
     return { ...look(log, streamState), isUndecided: true }
@@ -98,7 +98,7 @@ function look({ rows, rejects, room }: ToRowsWith<LogState>, streamState: LogSta
 /** The roomUuid is in use again: another room, with a log of its own. */
 function openRoom(page: Page, read: EventPage, { incarnation }: LogState): ToRowsWith<LogState> {
   const streamState = {
-    ...LogState.parse({ incarnation: incarnation + 1, fingerprint: begin('', read.events) }),
+    ...LogState.parse({ incarnation: incarnation + 1, fingerprint: begin('', read.events, '') }),
     rereading: true,
   }
   const log = readLog(page, read, streamState, beginning)
@@ -109,8 +109,8 @@ function openRoom(page: Page, read: EventPage, { incarnation }: LogState): ToRow
 }
 
 /**
- * Marks of the first events of a log, with spaces between them: sequence, cmd, and the event's own time (ms in base 36) or,
- * behind a tilde, a hash of its data. It is one text because it is stored with every page: as lists it would be most of what
+ * Marks of the first ten events of a log and, where none of them has a time of its own, of the first one after them that has,
+ * with spaces between them: sequence, cmd, and the event's own time (ms in base 36) or, behind a tilde, a hash of its data. It is one text because it is stored with every page: as lists it would be most of what
  * is written of a log that stands still.
  */
 type Fingerprint = string
@@ -134,9 +134,11 @@ const hashLength = 16
  * Whether a log belongs to the room that is known, by the marks of its first events. Events that share a sequence must be
  * of the same type and time; a log that shares none has started over. Where no event has a time of its own, what they say
  * decides: one that says something else was told otherwise, most of them are those of another room, and fewer than ten
- * may be `alike` by chance, as a page of one event is. A log without events decides nothing about a known room.
+ * may be `alike` by chance, as a page of one event is. So may ten be where the same people come before each class: a log is
+ * too `short` to tell while it does not reach the first event that is known to have a time. A log without events decides
+ * nothing about a known room.
  */
-function recognise(known: Fingerprint, begun: Fingerprint): 'new' | 'same' | 'alike' | 'other' | 'undecided' {
+function recognise(known: Fingerprint, begun: Fingerprint): Verdict {
   if (known === '') return 'new'
   if (begun === '') return 'undecided'
   const bySequence = marksBySequence(begun)
@@ -148,8 +150,11 @@ function recognise(known: Fingerprint, begun: Fingerprint): 'new' | 'same' | 'al
   if (common.includes('same time')) return 'same'
   const changed = common.filter(likeness => likeness === 'other words').length
   if (changed > 1 && changed > common.length / 2) return 'other'
-  return common.length < fingerprintLength ? 'alike' : 'same'
+  if (common.length < fingerprintLength) return 'alike'
+  return hasTime(marksOf(known)) ? 'short' : 'same'
 }
+
+type Verdict = 'new' | 'same' | 'alike' | 'short' | 'other' | 'undecided'
 
 type Likeness = 'another' | 'same time' | 'same words' | 'other words'
 
@@ -159,21 +164,38 @@ function compare(known: Mark, other: Mark): Likeness {
   return known.hash === '' || known.hash === other.hash ? 'same words' : 'other words'
 }
 
-/** The marks of the first events of a log, up to ten, after those of the pages before. */
-function begin(before: Fingerprint, events: readonly RoomEvent[]): Fingerprint {
-  const known = marksOf(before)
-  if (known.length >= fingerprintLength) return before
-  const marked = new Set(known.map(({ sequence }) => sequence))
+/**
+ * The marks of the first events of a log after those of the pages before, and of the one by whose time a known log is known.
+ * `known`: the fingerprint that it is compared with.
+ */
+function begin(before: Fingerprint, events: readonly RoomEvent[], known: Fingerprint): Fingerprint {
+  const marks = marksOf(before)
+  const marked = new Set(marks.map(({ sequence }) => sequence))
   const fresh = events.filter(({ sequence }) => !marked.has(String(sequence)))
-  const more = fresh.slice(0, fingerprintLength - known.length).map(markOf)
-  return [...known.map(({ text }) => text), ...more].join(' ')
+  const count = Math.max(0, fingerprintLength - marks.length)
+  const [first, later] = [fresh.slice(0, count), fresh.slice(count)]
+  const isTimed = ({ reading }: RoomEvent) => reading.ownTime !== null
+  const isDated = hasTime(marks) || first.some(isTimed)
+  const dated = isDated ? undefined : later.find(isTimed)
+  const dates = new Set(
+    marksOf(known)
+      .filter(({ time }) => time !== undefined)
+      .map(({ sequence }) => sequence),
+  )
+  const more = [...first, ...later.filter(event => event === dated || dates.has(String(event.sequence)))]
+  return [...marks.map(({ text }) => text), ...more.map(markOf)].join(' ')
+}
+
+function hasTime(marks: readonly Mark[]): boolean {
+  return marks.some(({ time }) => time !== undefined)
 }
 
 /** By the first events of a log it is known again; the longer the better. What is known stays. */
 function extendFingerprint(known: Fingerprint, begun: Fingerprint): Fingerprint {
   if (known === '') return begun
   const [before, marks] = [marksBySequence(known), marksOf(begun)]
-  if (marks.length < before.size) return known
+  const isWhole = before.size > fingerprintLength && hasTime([...before.values()])
+  if (isWhole || marks.length < before.size) return known
   return marks
     .map(mark => {
       const known = before.get(mark.sequence)

@@ -390,7 +390,9 @@ export const recordingFile = table('classroom.recording_file', 'Files of a recor
   within: 'room',
   key: {
     ...inRecording,
-    ordinal: required.int("Place in the recording's list of files, from 0"),
+    ordinal: required.int(
+      'Number of the file within the recording, from 0, in the order in which they were listed first',
+    ),
   },
   columns: {
     url: required.text('Address of the file'),

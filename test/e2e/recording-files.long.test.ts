@@ -79,5 +79,8 @@ it('a file that its recording no longer lists is said to be gone, and is back wh
   recording.recordDetails.push({ url: other })
   recordings.push(recording)
   await expect.poll(files, patience).toEqual([first, second])
+  // The one that is left moves up; it is the same file all the same.
+  recording.recordDetails.shift()
+  await expect.poll(files, patience).toEqual([{ ...first, gone: true }, second])
   expect(await daemon.terminate()).toBe(0)
 })

@@ -75,12 +75,14 @@ class FakeTransport implements Transport {
     if ('kind' in said) return { ok: false, failure: said, timing }
     return {
       ok: true,
-      answer: { body: said, answeredAt: undefined, size: this.size },
+      answer: { body: said, answeredAt: this.answeredAt(), size: this.size },
       timing,
     }
   }
 
   clockOffset: Transport['clockOffset'] = () => undefined
+  /** What the provider's clock shows in its answers. */
+  answeredAt: () => number | undefined = () => undefined
 
   of(operation: string): readonly Asked[] {
     return this.asked.filter(each => each.operation === operation)

@@ -24,6 +24,19 @@ function reading(...pages: readonly Partial<Page>[]) {
   return gone
 }
 
+/** Reads lists one after the other; answers the rows of files that the last one makes. */
+function rowsOf(...pages: readonly Partial<Page>[]) {
+  let [streamState, rows]: [Json, readonly string[]] = [null, []]
+  for (const page of pages) {
+    const result = streams.recordings.toRows(pageOf({ ...page, answeredAt: 1_767_225_600_000 }), streamState)
+    streamState = result.streamState
+    rows = (result.rows['classroom.recording_file'] ?? []).map(
+      ({ ordinal, url, removed_at }) => `${ordinal} ${url}${removed_at === null ? '' : ' gone'}`,
+    )
+  }
+  return rows
+}
+
 const before = { items: [entry('one', 'a', 'b'), entry('two', 'c')] }
 
 it.each<readonly [what: string, after: Partial<Page>, gone: readonly string[]]>([
@@ -50,4 +63,21 @@ it('a file is said to be gone once, and is there when it is listed again', () =>
   const without = { items: [entry('one', 'a')] }
   expect(reading(before, without, without)).toEqual([])
   expect(reading(before, without, before, without)).toEqual(['one 1 b', 'two 0 c'])
+})
+
+it('keeps the number of a file when others move up into the place of one that is gone', () => {
+  const list = (...urls: readonly string[]) => ({ items: [entry('one', ...urls)] })
+  expect(rowsOf(list('a', 'b'), list('b'))).toEqual(['1 b', '0 a gone'])
+  expect(rowsOf(list('a', 'b'), list('b'), list('b'))).toEqual(['1 b'])
+  expect(rowsOf(list('a', 'b'), list('b'), list('b', 'c'))).toEqual(['1 b', '2 c'])
+  expect(rowsOf(list('a', 'b'), list('b'), list('a', 'b'))).toEqual(['0 a', '1 b'])
+  expect(rowsOf(list('a', 'b'), list('b'), list())).toEqual(['1 b gone'])
+  expect(rowsOf(list('a', 'b'), list('b'), { items: [] }, list('b'))).toEqual(['1 b'])
+  expect(rowsOf(list('a', 'b'), list('b', 'a'))).toEqual(['1 b', '0 a'])
+})
+
+it('takes another address at the place of a file that is listed nowhere for that file', () => {
+  const list = (...urls: readonly string[]) => ({ items: [entry('one', ...urls)] })
+  expect(rowsOf(list('a?1', 'b?1'), list('a?2', 'b?2'))).toEqual(['0 a?2', '1 b?2'])
+  expect(rowsOf(list('a?1', 'b?1', 'c?1'), list('a?2', 'b?2'))).toEqual(['0 a?2', '1 b?2', '2 c?1 gone'])
 })

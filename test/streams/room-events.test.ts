@@ -290,6 +290,59 @@ describe('a log whose first events have no time of their own', () => {
     })
   })
 
+  describe('and end with one that has a time, as a class that people come to before it starts', () => {
+    const start = (minute: number) => ({
+      ...{ roomUuid: 'algebra-7b', cmd: 1, sequence: 21 },
+      data: { state: 1, startTime: 1_767_222_000_000 + minute * 60_000 },
+    })
+    const lesson = [...log(said), start(0), ...[22, 23].map(chat)]
+    const next = [...log(said), start(45), chat(22)]
+    const before = read({ items: lesson }).streamState
+
+    it('is that of another room where that time is another, though all of them say the same', () => {
+      const other = read({ items: next, purpose: 'probe' }, before)
+      expect(other.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
+      expect(other.rows['classroom.room_event']).toHaveLength(22)
+      expect(read({ items: lesson, purpose: 'probe' }, before)).toMatchObject({ room: { opens: false } })
+    })
+
+    it('is that of another room where half of them say something else', () => {
+      const items = next.map(item =>
+        Number(item.sequence) % 2 > 0 ? item : { ...item, data: { ...item.data, n: 1 } },
+      )
+      expect(read({ items }, before).room).toMatchObject({ incarnation: 2, opens: true })
+    })
+
+    it('proves nothing of its room while it does not reach that far', () => {
+      for (const count of [10, 15, 20])
+        expect(read({ items: next.slice(0, count), purpose: 'probe' }, before)).toMatchObject({
+          ...{ isUndecided: true, room: { incarnation: 1, opens: false } },
+        })
+      expect(read({ items: lesson.slice(0, 21), purpose: 'probe' }, before).isUndecided).toBeUndefined()
+    })
+
+    it('is read on until it reaches that far, where it is told in pages', () => {
+      const first = { items: next.slice(0, 15), nextId: 'n1', purpose: 'probe' } as const
+      const page = read(first, before)
+      expect(page).toMatchObject({ isUndecided: true, follow: 'next' })
+      const second = read({ items: next.slice(15), cursor: 'n1' }, page.streamState)
+      expect(second).toMatchObject({ isUndecided: true, follow: 'stay' })
+      const anew = read(first, stream.rewind(second.streamState))
+      expect(anew.room).toEqual({ kind: 'incarnation', incarnation: 2, opens: true })
+      const same = read({ items: lesson.slice(15), cursor: 'n1' }, page.streamState)
+      expect(same).toMatchObject({ room: { incarnation: 1, opens: false } })
+      expect(same.isUndecided).toBeUndefined()
+    })
+
+    it('learns it from a later reading, and once', () => {
+      const short = read({ items: lesson.slice(0, 20) }).streamState
+      const whole = read({ items: lesson }, short).streamState
+      expect(read({ items: next }, whole).room).toMatchObject({ opens: true })
+      expect(read({ items: next }, short).room).toMatchObject({ opens: false })
+      expect(read({ items: [...lesson, start(90)].slice(0, 23) }, whole).streamState).toEqual(whole)
+    })
+  })
+
   it('is known again by the order of no keys, and where nobody has kept what they said', () => {
     const turned = log(said).map(item => ({
       ...item,

@@ -62,6 +62,12 @@ const EMPTY_PAGES_ON_THE_WAY = 50
 /** An answer without data may mean that there is nothing, or be half of one: so many in a row are believed. */
 const BELIEVED_WITHOUT_DATA = 3
 
+/**
+ * By so much, ms, a provider's clock is believed to be behind ours at most. Classes are dated by it: what was read a minute before
+ * one ended is not what it had come to, though its end is told to be earlier.
+ */
+const MOST_BEHIND_MS = 3_600_000
+
 /** A request that was planned longer ago than this, ms, may ask for what is no longer so. */
 const PLAN_LIFE_MS = 60_000
 
@@ -76,8 +82,9 @@ export function cursorTask(
   let isNews: boolean | undefined
   /** When the answer was asked for, ms on the monotonic clock. */
   let askedAt: number | undefined
+  let behind = 0
   const isBesideLog = stream.scope === 'room' && !stream.isParent
-  const age = isBesideLog ? () => context.clock.monotonic() - (askedAt ?? 0) : undefined
+  const age = isBesideLog ? () => context.clock.monotonic() - (askedAt ?? 0) + behind : undefined
   const holdsBack = ({ told = [] }: PageResult) => {
     isNews ??= stream.kind === 'feed' && heard(context.series).isNews(told)
     return isNews
@@ -87,6 +94,7 @@ export function cursorTask(
     plan: () => ({ request: plan(context, place), series: context.series, life: PLAN_LIFE_MS }),
     parse: (answer, timing) => {
       askedAt ??= context.clock.monotonic() - timing.elapsed
+      behind = behindOf(answer, timing)
       return parse(context, place, answer, timing)
     },
     toRows: page => {
@@ -122,6 +130,11 @@ export function cursorTask(
     },
     dryRun: (page, pageResult, grant) => store.dryRun(pageCommit(context, place, page, pageResult, grant)),
   }
+}
+
+/** How far the clock by which an answer is dated is behind ours, ms: so much it is at most, and 0 where it is ahead. */
+function behindOf({ answeredAt }: Answer, { receivedAt }: Timing): number {
+  return Math.min(MOST_BEHIND_MS, Math.max(0, receivedAt - (answeredAt ?? receivedAt)))
 }
 
 /** Why the series cannot be asked about at all: its name cannot be sent. Undefined where it can. */

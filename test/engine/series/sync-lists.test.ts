@@ -31,6 +31,23 @@ describe('what is of a room beside its log', () => {
     expect(store.commits.map(({ age }) => age?.())).toEqual([clock.monotonic() - began])
   })
 
+  it.each<readonly [what: string, ahead: number, more: number]>([
+    [
+      'is four minutes older where the provider is four minutes behind, by whose clock classes end',
+      -240_000,
+      240_000,
+    ],
+    ['is no younger where the provider is ahead', 240_000, 0],
+    ['is an hour older at most, whatever time is told', -1_700_000_000_000, 3_600_000],
+  ])('%s', async (_, ahead, more) => {
+    const { go, store, transport, clock } = makeHarness(list)
+    const began = clock.monotonic()
+    transport.answers = () => ({ items: [{ id: 1 }] })
+    transport.answeredAt = () => clock.now() + ahead
+    await go()
+    expect(store.commits.map(({ age }) => age?.())).toEqual([clock.monotonic() - began + more])
+  })
+
   it('is not its log, which tells what came after it', async () => {
     const { go, store } = makeHarness()
     await go()
