@@ -2,10 +2,9 @@ import type { Failure } from '../provider/errors.ts'
 import { ParameterError } from '../provider/operation.ts'
 import type { StreamName } from '../streams/stream.ts'
 import type { Sent } from './admission/admission.ts'
-import { LARGE_ANSWER } from './admission/load.ts'
 import { commitPage } from './commit-page.ts'
 import type { PageContext, PageItems, Plan, Task, TaskResult } from './context.ts'
-import type { Answer, CommitResult, Grant, Timing } from './ports.ts'
+import { type Answer, type CommitResult, type Grant, LARGE_ANSWER, type Timing } from './ports.ts'
 
 /**
  * The way of one page: plan, admit, send, parse, rows, commit, measure. A page walks it once and never goes back.

@@ -32,7 +32,8 @@ interface Outgoing {
 export interface Arrival {
   readonly status: number
   readonly header: (name: string) => string | undefined
-  readonly bytes: Uint8Array
+  /** Let go of once they were read: what waited for them is old by then, and what that refers to stays until V8 marks. */
+  bytes: Uint8Array
   /** `whole`; `cut` by the cap; or broken off by `error`. */
   readonly end: 'whole' | 'cut' | 'broken'
   readonly error?: unknown
@@ -116,12 +117,14 @@ class Reading implements Dispatcher.DispatchHandler {
     else beforeWrite()
   }
 
-  onResponseStart(_: Controller, status: number, headers: Headers): void {
+  onResponseStart(controller: Controller, status: number, headers: Headers): void {
     if (status < 200) return
     const header = (name: string) => firstValue(headers[name])
     const most = isUsable(status, header('content-encoding')) ? this.#outgoing.bodyBytes : keptBytes
     const told = Number(header('content-length') ?? 0)
     this.#head = { status, header }
+    // They are read, and are views of all that came: their list waited as long as the request did.
+    if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
     this.#cap = told > most ? Math.min(most, keptBytes) : most
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(firstBytes, Math.min(told, this.#cap)))
   }
@@ -154,12 +157,13 @@ class Reading implements Dispatcher.DispatchHandler {
   /** An answer of which not even the head came is none. */
   #settle(read: Pick<Arrival, 'bytes' | 'end' | 'error'>): void {
     this.#outgoing.signal.removeEventListener('abort', this.#giveUp)
+    this.#bytes = nothing
     if (this.#head) this.#resolve({ ...this.#head, ...read })
     else this.#reject(read.error)
   }
 }
 
-const nothing = Buffer.alloc(0)
+export const nothing = Buffer.alloc(0)
 
 /** An answer of another status or encoding is never parsed as a page, so a look at its beginning is enough. */
 function isUsable(status: number, encoding: string | undefined): boolean {

@@ -1,5 +1,12 @@
 import type { Clock, Random } from '../clock/clock.ts'
-import type { Arrived, ClockOffset, Reply, Timing, Transport } from '../engine/ports.ts'
+import {
+  type Arrived,
+  type ClockOffset,
+  LARGE_ANSWER,
+  type Reply,
+  type Timing,
+  type Transport,
+} from '../engine/ports.ts'
 import type { Failure, Trace } from '../provider/errors.ts'
 import { type Family, isLoopback, type Operation, type RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
@@ -13,6 +20,7 @@ import {
   type Deadline,
   Deadlines,
   exchange,
+  nothing,
   unlessAborted,
 } from './exchange.ts'
 import { inTurns } from './json.ts'
@@ -177,10 +185,18 @@ export class HttpTransport implements Transport {
     }
     if (isUnframed(arrival)) this.#options.onUnframed?.(operation)
     const size = arrival.bytes.length
-    const again = readAgain(operation, arrival, timing)
+    // Whoever reads a large answer again has its bytes for himself.
+    const again = size >= LARGE_ANSWER && readAgain(operation, { ...arrival }, timing)
+    arrival.bytes = nothing
     return {
       ...{ ok: true, timing },
-      answer: { body: verdict.body, answeredAt, size, fill: size / provider.bodyBytes, again },
+      answer: {
+        body: verdict.body,
+        answeredAt,
+        size,
+        fill: size / provider.bodyBytes,
+        ...(again && { again }),
+      },
     }
   }
 

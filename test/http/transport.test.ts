@@ -1,5 +1,9 @@
+import type { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock/system.ts'
+import { LARGE_ANSWER } from '../../src/engine/ports.ts'
 import { createCredentials } from '../../src/http/authentication.ts'
 import { HttpTransport } from '../../src/http/transport.ts'
 import { callSearch } from '../../src/provider/analytics/index.ts'
@@ -7,6 +11,9 @@ import { roomEvents, setRecordingState } from '../../src/provider/classroom/inde
 import { requestLine } from '../../src/provider/operation.ts'
 import { canaryToken, emptyPage, fixed, readRoom, setUp, staticCredentials } from './harness.ts'
 import { framed } from './raw-server.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as (what: { readonly type: 'minor' }) => void
 
 /** No time goes by, so that nothing ends but by being given up. */
 function standStill(_: number, signal?: AbortSignal): Promise<void> {
@@ -69,13 +76,33 @@ describe('a request', () => {
     expect(reply.timing.elapsed).toBeGreaterThan(0)
   })
 
-  it('has its answer parsed from its bytes once more when it is asked to', async () => {
-    const { transport } = await setUp(socket => socket.write(framed(emptyPage)))
+  it('has a large answer parsed from its bytes once more when it is asked to', async () => {
+    const largePage = `${emptyPage}${' '.repeat(LARGE_ANSWER)}`
+    const { transport } = await setUp(socket => socket.write(framed(largePage)))
     const reply = await transport.send('app1', readRoom)
     if (!reply.ok) throw new Error(reply.failure.text)
     const again = await reply.answer.again!()
     expect(again).toEqual(reply.answer.body)
     expect(again).not.toBe(reply.answer.body)
+  })
+
+  it('leaves no bytes of other answers behind for V8 to find when it marks', async () => {
+    const answers = 8
+    const page = framed(`${emptyPage}${' '.repeat(LARGE_ANSWER / 4)}`)
+    const asked = Promise.withResolvers<void>()
+    const sockets: Socket[] = []
+    const { transport } = await setUp(socket => {
+      if (sockets.push(socket) === answers) asked.resolve()
+    })
+    const replies = Array.from({ length: answers }, () => transport.send('app1', readRoom))
+    await asked.promise
+    // Whatever waits for the answers is old from now on, and collected later than what is young.
+    for (let i = 0; i < 3; i++) collect({ type: 'minor' })
+    const before = process.memoryUsage().arrayBuffers
+    for (const socket of sockets) socket.write(page)
+    expect(await Promise.all(replies)).toMatchObject(replies.map(() => ({ ok: true })))
+    for (let i = 0; i < 3; i++) collect({ type: 'minor' })
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(page.length)
   })
 
   it('reuses its connection', async () => {

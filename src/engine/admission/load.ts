@@ -17,9 +17,6 @@ export interface Share {
   readonly release: () => void
 }
 
-/** An answer of so many bytes is worth some care: it may take long, or be more than a process can hold. */
-export const LARGE_ANSWER = 1_048_576
-
 /**
  * However much memory a machine has: so much keeps both writers of a database busy, and whatever is made of it fits a small
  * container.

@@ -29,6 +29,9 @@ export type Reply =
   | { readonly ok: true; readonly answer: Answer; readonly timing: Timing }
   | { readonly ok: false; readonly failure: Failure; readonly timing: Timing }
 
+/** An answer of so many bytes is worth some care: it may take long, or be more than a process can hold. */
+export const LARGE_ANSWER = 1_048_576
+
 export interface Answer {
   /** The parsed body, checked against the operation's shape. Integers above 2^53 are bigint. Undefined where it is empty by contract. */
   readonly body: unknown
@@ -38,7 +41,7 @@ export interface Answer {
   readonly size: number
   /** Share that it takes of what an answer may weigh. */
   readonly fill?: number
-  /** The body once more, parsed from its bytes: they are far smaller than what is made of them. */
+  /** Of a large answer: the body once more, parsed from its bytes, which are far smaller than what is made of them. */
   readonly again?: () => Promise<unknown>
 }
 

@@ -2,7 +2,6 @@ import type { Failure, FailureKind } from '../../provider/errors.ts'
 import { requestLine } from '../../provider/operation.ts'
 import type { SubstreamPage, SubstreamResult, WorkItem } from '../../streams/page.ts'
 import type { Substream } from '../../streams/stream.ts'
-import { LARGE_ANSWER } from '../admission/load.ts'
 import { mayBeOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
 import type { PageContext, Task } from '../context.ts'
 import { keepLetter, reportFailure } from '../failures.ts'
@@ -11,6 +10,7 @@ import {
   type Grant,
   type ItemCommit,
   type ItemLoss,
+  LARGE_ANSWER,
   type OpenItem,
   StoreUnavailable,
   type StreamLabels,
