@@ -6,19 +6,17 @@ import { examineDebits } from './debits.ts'
 import type { Examination, Finding } from './examination.ts'
 import { examineInsights } from './insights.ts'
 import { examineLimits } from './limits.ts'
+import { examineMeasured } from './measured.ts'
 import { examineOwed } from './owed.ts'
 import { examineRealtime } from './realtime.ts'
-import { examineSamples } from './samples.ts'
 import { examineSelection } from './selection.ts'
 import { withoutServers } from './servers.ts'
 import { examineSessions } from './sessions.ts'
-import { examineSummaries } from './summaries.ts'
 
 const subjects = [
-  ...[examineLimits, examineDebits, examineSessions, examineSamples],
+  ...[examineLimits, examineDebits, examineSessions, examineMeasured],
   ...[
     examineSelection,
-    examineSummaries,
     examineInsights,
     examineRealtime,
     examineGaps,

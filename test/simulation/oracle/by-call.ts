@@ -1,4 +1,34 @@
-import type { Examination } from './examination.ts'
+import type { TrueSeries } from '../../../sandbox/src/index.ts'
+import type { Examination, Finding } from './examination.ts'
+
+/** All values of a metric of a session, in the order of their times. */
+export interface StoredSeries {
+  readonly sid: string
+  readonly peer: string
+  readonly mid: number
+  /** `time=value`, apart by commas; times are Unix seconds. */
+  readonly pairs: string
+  /** What stands beside each, apart by line breaks; null where nothing stands beside any. */
+  readonly extras: string | null
+}
+
+/** What was measured in a call, as it is stored and as it was. */
+export interface MeasuredCall {
+  readonly key: string
+  readonly callId: string
+  readonly series: readonly StoredSeries[]
+  readonly truth: readonly TrueSeries[]
+  /** The condition for all calls that are looked at together with this one. */
+  readonly where: string
+}
+
+/** Judges calls one after the other. */
+export interface CallJudge {
+  /** Those that it wants to be shown, by app and call. */
+  readonly calls: ReadonlySet<string>
+  readonly judge: (call: MeasuredCall) => Promise<void>
+  readonly findings: () => readonly Finding[]
+}
 
 /** So many calls are read at once: one question for each would cost more than what it answers. */
 const together = 40

@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examineAnalytics } from './analytics.ts'
 import { examineCalls } from './calls.ts'
 import { examineDebits } from './debits.ts'
+import type { Examination } from './examination.ts'
 import { type Filled, fillAnalytics } from './filled.ts'
 import { examineInsights } from './insights.ts'
+import { examineMeasured } from './measured.ts'
 import { examineRealtime } from './realtime.ts'
-import { examineSamples } from './samples.ts'
+import { judgeSamples } from './samples.ts'
 import { examineSessions } from './sessions.ts'
-import { examineSummaries } from './summaries.ts'
+import { judgeSummaries } from './summaries.ts'
 
 type Planted = readonly [what: string, sql: string, found: RegExp]
 
@@ -17,6 +19,9 @@ beforeAll(async () => {
   filled = await fillAnalytics()
 })
 afterAll(() => filled.close())
+
+const examineSamples = (examination: Examination) => examineMeasured(examination, [judgeSamples])
+const examineSummaries = (examination: Examination) => examineMeasured(examination, [judgeSummaries])
 
 /** Who judges the first table that is changed. */
 function subjectOf(sql: string) {

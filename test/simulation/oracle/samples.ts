@@ -1,26 +1,15 @@
 import type { TrueCall, TrueSeries } from '../../../sandbox/src/index.ts'
 import { askedOf, Findings, say } from './asked.ts'
-import { areOf, byCall, inGroups } from './by-call.ts'
+import type { CallJudge, StoredSeries } from './by-call.ts'
 import { allowanceOf } from './contract.ts'
 import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom, readListed } from './details.ts'
-import type { Examination, Finding } from './examination.ts'
+import type { Examination } from './examination.ts'
 import { isMeasured } from './selection.ts'
-
-/** All values of a metric of a session, in the order of their times. */
-interface StoredSeries {
-  readonly sid: string
-  readonly peer: string
-  readonly mid: number
-  /** `time=value`, apart by commas. */
-  readonly pairs: string
-  /** What stands beside each, apart by line breaks; null where nothing stands beside any. */
-  readonly extras: string | null
-}
 
 type Switches = Examination['sandbox']['settings']['switches']
 
 /** Every cell of analytics.session_metric, and whether all sessions and values are there that could be had. */
-export async function examineSamples(examination: Examination): Promise<readonly Finding[]> {
+export async function judgeSamples(examination: Examination): Promise<CallJudge> {
   const { rows, apps, sandbox } = examination
   const found = new Findings()
   const measured = new Set(
@@ -44,12 +33,12 @@ export async function examineSamples(examination: Examination): Promise<readonly
   )
   const isListed = await readListed(examination)
   const starts = startsOf(examination)
+  const judged = new Map<string, { readonly call: TrueCall; readonly mustHave: boolean }>()
   for (const { id: app, plan } of apps) {
     const allowance = allowanceOf('call-details', plan)
     const isRoomy = ['callSessions', 'callMetrics'].every(
       each => allowance && hasRoom(examination, app, each),
     )
-    const judged: { readonly call: TrueCall; readonly mustHave: boolean }[] = []
     for (const call of sandbox.analytics(app).calls()) {
       const key = `${app} ${call.callId}`
       const hasValues = measured.delete(key)
@@ -65,28 +54,20 @@ export async function examineSamples(examination: Examination): Promise<readonly
         isMeasured(examination, app, call) &&
         !lost.has(`${app} call-metrics ${call.callId}`) &&
         !lost.has(`${app} call-sessions ${call.callId}`)
-      if (hasValues || mustHave) judged.push({ call, mustHave })
-    }
-    for (const group of inGroups(judged)) {
-      const series = await seriesOf(
-        examination,
-        app,
-        group.map(({ call }) => call.callId),
-      )
-      for (const { call, mustHave } of group) {
-        const key = `${app} ${call.callId}`
-        const world = {
-          switches: sandbox.settings.switches,
-          starts: starts.get(key) ?? [],
-          extent: extentOf(call),
-        }
-        const truth = sandbox.analytics(app).series(call.callId)
-        compareSeries(found, key, truth, series(call.callId), { ...world, mustHave })
-      }
+      if (hasValues || mustHave) judged.set(key, { call, mustHave })
     }
   }
   for (const key of measured) found.add('different', 'call-metrics', `of nobody: ${key}`)
-  return found.list()
+  const { switches } = sandbox.settings
+  return {
+    calls: new Set(judged.keys()),
+    judge: async ({ key, series, truth }) => {
+      const { call, mustHave } = judged.get(key)!
+      const world = { switches, starts: starts.get(key) ?? [], extent: extentOf(call), mustHave }
+      compareSeries(found, key, truth, series, world)
+    },
+    findings: () => found.list(),
+  }
 }
 
 /** Those whose stay touches what is asked about. */
@@ -106,16 +87,6 @@ function startsOf(examination: Examination): ReadonlyMap<string, readonly number
     else if (!known.includes(from)) known.push(from)
   }
   return starts
-}
-
-function seriesOf(examination: Examination, app: string, calls: readonly string[]) {
-  return byCall<StoredSeries>(
-    examination,
-    `select call_id, sid, peer_uid as peer, mid,
-            string_agg(extract(epoch from at)::float8::text || '=' || value::text, ',' order by at) as pairs,
-            case when bool_or(extra is not null) then string_agg(coalesce(extra::text, ''), chr(10) order by at) end as extras
-     from analytics.session_metric ${areOf(app, calls)} group by 1, 2, 3, 4`,
-  )
 }
 
 interface World {
@@ -155,15 +126,18 @@ function compareValues(
 ): void {
   // Of the last second of a question some answers do not tell.
   const served = switches.metricsEnd === 'inclusive' ? 1 : 0
-  const right = new Map<string, number>()
   const expected: string[] = []
   moments.forEach((moment, n) => {
     const value = values[n]
-    if (typeof value !== 'number') return
-    right.set(String(moment), value)
-    if (moment >= from && moment < to + served) expected.push(`${moment}=${value}`)
+    if (typeof value === 'number' && moment >= from && moment < to + served)
+      expected.push(`${moment}=${value}`)
   })
   if (pairs === expected.join(',')) return
+  const right = new Map<string, number>()
+  moments.forEach((moment, n) => {
+    const value = values[n]
+    if (typeof value === 'number') right.set(String(moment), value)
+  })
   const have = new Set<string>()
   for (const pair of pairs?.split(',') ?? []) {
     const [moment = '', value] = pair.split('=')
@@ -196,13 +170,14 @@ function compareExtras(found: Findings, name: string, row: StoredSeries, { switc
   row.extras.split('\n').forEach((extra, n) => {
     const at = times[n]!
     const plain = isThird ? `[${at % 7}]` : ''
+    const mustBeFirst = isNoted && n === 0
+    if (extra === plain && !mustBeFirst) return
     // Whoever was asked about may have been away at the beginning, and values may be missing or be no numbers.
     const before = times[n - 1] ?? Number.NEGATIVE_INFINITY
-    const mustBeFirst = n === 0
     const mayBeFirst = mustBeFirst || starts.some(start => before < start && start <= at)
     const said = { ...(isThird && { pair: [at % 7] }), series: noted, entry: noted }
     const isFirst = isNoted && extra !== '' && extra !== plain && sameJson(JSON.parse(extra), said)
-    const isRight = isNoted && mustBeFirst ? isFirst : extra === plain || (isFirst && mayBeFirst)
+    const isRight = isFirst && mayBeFirst
     if (!isRight) found.add('different', 'call-metrics extra', `${name} ${say(at)}: ${extra || 'nothing'}`)
   })
 }

@@ -1,7 +1,7 @@
 import type { TrueSeries } from '../../../sandbox/src/index.ts'
 import { Findings } from './asked.ts'
-import { areOf, byCall, inGroups } from './by-call.ts'
-import type { Examination, Finding } from './examination.ts'
+import { byCall, type CallJudge, type StoredSeries } from './by-call.ts'
+import type { Examination } from './examination.ts'
 
 /** From here on a value is bad, as the documents of the project say of the metrics that tell of quality. */
 const badFrom: Readonly<Record<number, number>> = { 20005: 200, 20011: 200, 20016: 10, 20018: 10, 20022: 400 }
@@ -36,7 +36,7 @@ const untilHouseKept = 660
  * Every cell of the summaries of calls, against the values of the world that are stored. One of which something is still
  * pending may be behind, and so may a large one of which something was read just now.
  */
-export async function examineSummaries(examination: Examination): Promise<readonly Finding[]> {
+export async function judgeSummaries(examination: Examination): Promise<CallJudge> {
   const { rows, apps, sandbox, end } = examination
   const found = new Findings()
   const standing = new Map(
@@ -48,20 +48,21 @@ export async function examineSummaries(examination: Examination): Promise<readon
       )
     ).map(({ key, ...state }) => [key, state]),
   )
-  for (const { id: app } of apps) {
-    const all = [...sandbox.analytics(app).calls()].map(({ callId }) => callId)
-    const settled = all.filter(callId => standing.get(`${app} ${callId}`)?.pending === false)
-    for (const calls of inGroups(settled)) {
-      const stored = await readStored(examination, areOf(app, calls))
-      for (const callId of calls) {
-        const { lost: isLost, read } = standing.get(`${app} ${callId}`)!
-        if (read > end / 1_000 - untilHouseKept && staysOf(callId, stored, end) > large) continue
-        const call = { callId, isLost, series: sandbox.analytics(app).series(callId) }
-        compareCall(found, `${app} ${callId}`, call, stored)
-      }
-    }
+  const all = apps.flatMap(({ id }) =>
+    [...sandbox.analytics(id).calls()].map(({ callId }) => `${id} ${callId}`),
+  )
+  let read: { readonly where: string; readonly stored: Stored } | undefined
+  return {
+    calls: new Set(all.filter(key => standing.get(key)?.pending === false)),
+    judge: async ({ key, callId, series, truth, where }) => {
+      if (read?.where !== where) read = { where, stored: await readStored(examination, where) }
+      const { stored } = read
+      const { lost: isLost, read: readAt } = standing.get(key)!
+      if (readAt > end / 1_000 - untilHouseKept && staysOf(callId, stored, end) > large) return
+      compareCall(found, key, { callId, isLost, series, truth }, stored)
+    },
+    findings: () => found.list(),
   }
-  return found.list()
 }
 
 type Stored = Awaited<ReturnType<typeof readStored>>
@@ -71,10 +72,6 @@ async function readStored(examination: Examination, where: string) {
   const read = <Told = Row>(sql: string) => byCall<Told>(examination, sql)
   const seconds = (column: string) => `extract(epoch from ${column})::float8`
   return {
-    keys: await read<{ key: string }>(
-      `select distinct call_id, sid || ' ' || mid || ' ' || coalesce(nullif(peer_uid, ''), '0') || ' ' || extract(epoch from at)::bigint as key
-       from analytics.session_metric ${where}`,
-    ),
     quality: await read(`select *, samples::int as samples from analytics.call_quality ${where}`),
     summaries: await read(
       `select call_id, array_to_string(persons, ' ') as persons, stays, user_minutes from analytics.call_summary ${where}`,
@@ -113,26 +110,31 @@ interface Judged {
   readonly callId: string
   /** Something of it was given up. */
   readonly isLost: boolean
-  readonly series: Iterable<TrueSeries>
+  readonly series: readonly StoredSeries[]
+  readonly truth: readonly TrueSeries[]
 }
 
-function compareCall(found: Findings, key: string, { callId, isLost, series }: Judged, stored: Stored): void {
+function compareCall(
+  found: Findings,
+  key: string,
+  { callId, isLost, series, truth }: Judged,
+  stored: Stored,
+): void {
   const [call] = stored.quality(callId)
   if (!call) return
-  const values = valuesIn(stored.keys(callId), series)
+  const values = valuesIn(series, truth)
+  const telling = values.filter(({ mid }) => mid in badFrom)
+  const minutes = Map.groupBy(telling, ({ at }) => at - (at % 60))
+  const stays = Map.groupBy(values, ({ sid }) => sid)
   same(found, `${key} partial`, call.partial, isLost || call.finished !== true)
-  compareQuality(found, key, call, values)
+  compareQuality(found, key, call, telling)
   comparePersons(found, key, callId, stored)
   compareMetrics(found, key, stored.metrics(callId), values)
   for (const stay of stored.stays(callId))
-    compareStay(
-      found,
-      `${key} ${stay.sid}`,
-      stay,
-      values.filter(({ sid }) => sid === stay.sid),
-    )
-  compareMinutes(found, key, stored.minutes(callId), values)
-  for (const row of stored.counts(callId)) compareCounts(found, key, row, values)
+    compareStay(found, `${key} ${stay.sid}`, stay, stays.get(String(stay.sid)) ?? [])
+  compareMinutes(found, key, stored.minutes(callId), minutes)
+  for (const row of stored.counts(callId))
+    compareCounts(found, key, row, row.minute === null ? telling : (minutes.get(row.minute) ?? []))
 }
 
 /** How many values of each metric stand behind a row, of a whole call or of a minute of it. */
@@ -154,9 +156,9 @@ function countsOf({ start, end }: Examination, where: string): string {
           union all select call_id, extract(epoch from minute)::float8, ${each}, true from analytics.call_minute ${where}`
 }
 
-function compareCounts(found: Findings, name: string, row: Counts, values: readonly Value[]): void {
+/** `of`: the values that tell of quality, of the call or of that minute of it. */
+function compareCounts(found: Findings, name: string, row: Counts, of: readonly Value[]): void {
   const { minute, mids, samples, timely } = row
-  const of = values.filter(({ mid, at }) => mid in badFrom && (minute === null || at - (at % 60) === minute))
   for (const [n, mid] of mids.entries())
     same(
       found,
@@ -168,22 +170,29 @@ function compareCounts(found: Findings, name: string, row: Counts, values: reado
 }
 
 /** What the world says of the moments that are stored. */
-function valuesIn(keys: readonly { readonly key: string }[], truth: Iterable<TrueSeries>): readonly Value[] {
-  const stored = new Set(keys.map(({ key }) => key))
+function valuesIn(series: readonly StoredSeries[], truth: readonly TrueSeries[]): readonly Value[] {
+  const stored = new Map<string, Set<number>>()
+  for (const { sid, mid, peer, pairs } of series) {
+    // Of whom a value is, may be unsaid where it is the session's own user.
+    const key = `${sid} ${mid} ${peer || '0'}`
+    const times = stored.get(key) ?? new Set()
+    stored.set(key, times)
+    for (const pair of pairs.split(',')) times.add(Math.round(Number(pair.slice(0, pair.indexOf('=')))))
+  }
   const values: Value[] = []
   for (const { sid, mid, peer, moments, values: all } of truth) {
+    const times = stored.get(`${sid} ${mid} ${peer}`)
+    if (!times) continue
     moments.forEach((at, n) => {
       const value = all[n]
-      if (typeof value === 'number' && stored.has(`${sid} ${mid} ${peer} ${at}`))
-        values.push({ sid, mid, at, value })
+      if (typeof value === 'number' && times.has(at)) values.push({ sid, mid, at, value })
     })
   }
   return values
 }
 
-/** What a call, or a minute of it, comes to. */
-function compareQuality(found: Findings, name: string, row: Row, values: readonly Value[]): void {
-  const telling = values.filter(({ mid }) => mid in badFrom)
+/** What a call, or a minute of it, comes to, by its values that tell of quality. */
+function compareQuality(found: Findings, name: string, row: Row, telling: readonly Value[]): void {
   same(found, `${name} samples`, row.samples, telling.length)
   same(found, `${name} bad_share`, row.bad_share, shareOf(telling))
   for (const [mid, [mean, p95]] of Object.entries(told)) {
@@ -260,9 +269,13 @@ function compareStay(found: Findings, name: string, row: Row, values: readonly V
   for (const [column, value] of Object.entries(right)) same(found, `${name} ${column}`, row[column], value)
 }
 
-function compareMinutes(found: Findings, name: string, rows: readonly Row[], values: readonly Value[]): void {
-  const telling = values.filter(({ mid }) => mid in badFrom)
-  const left = Map.groupBy(telling, ({ at }) => at - (at % 60))
+function compareMinutes(
+  found: Findings,
+  name: string,
+  rows: readonly Row[],
+  values: ReadonlyMap<number, readonly Value[]>,
+): void {
+  const left = new Map(values)
   for (const row of rows) {
     const minute = Number(row.at)
     compareQuality(found, `${name} minute ${minute}`, row, left.get(minute) ?? [])
