@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { pieces } from '../planning/pieces.ts'
 import { CallMetricsAnswer, maxima, callMetrics as operation } from '../provider/analytics/index.ts'
 import { sessionSeries } from '../tables/analytics.ts'
 import { halveTime } from './calls/call-work.ts'
@@ -7,6 +6,7 @@ import { type MeasuredSettings, measured } from './calls/selection.ts'
 import { readMetrics } from './calls/session-metrics.ts'
 import type { SubstreamPage, SubstreamResult, WorkItem } from './page.ts'
 import { paceOf, pauseMistakes } from './parts/cadence.ts'
+import { pieces } from './parts/items.ts'
 import { believedAhead } from './parts/values.ts'
 import type { Substream } from './stream.ts'
 

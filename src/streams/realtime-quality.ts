@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { pieces } from '../planning/pieces.ts'
 import type { RangeLimits } from '../planning/windows.ts'
 import { maxima, realtimeQuality as operation, qualityMetrics } from '../provider/analytics/index.ts'
 import { listOf } from '../settings/leaf.ts'
@@ -7,6 +6,7 @@ import { oneOf, text } from '../settings/values.ts'
 import { qualityRealtime } from '../tables/analytics.ts'
 import type { WindowSeries } from './page.ts'
 import { pacedSection } from './parts/cadence.ts'
+import { pieces } from './parts/items.ts'
 import {
   channels,
   distinct,

@@ -4,12 +4,12 @@ import type { AppClient } from '../../client/types.ts'
 import { systemClock, systemRandom } from '../../clock/system.ts'
 import type { AppConfig, Config } from '../../config/config.ts'
 import { allowanceOf } from '../../config/limits.ts'
-import { pieces } from '../../planning/pieces.ts'
 import { callSearch } from '../../provider/analytics/index.ts'
 import { classroomCodes, type Region } from '../../provider/classroom/index.ts'
 import type { FailureKind } from '../../provider/errors.ts'
 import type { Family } from '../../provider/operation.ts'
 import { listPlayers, playerGroupOf } from '../../provider/players/index.ts'
+import { pieces } from '../../streams/parts/items.ts'
 import { openConfigured } from '../wiring/client.ts'
 
 /** What one check found. The text holds no secret. */

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
-import { pieces } from '../../planning/pieces.ts'
 import type { Range } from '../../planning/ranges.ts'
 import { closedSlices, type RangeLimits, slices } from '../../planning/windows.ts'
 import { type CallItem, maxima } from '../../provider/analytics/index.ts'
 import { identifier } from '../../provider/classroom/index.ts'
 import { hours } from '../../provider/limits.ts'
 import type { Hint, Reject, WorkItem } from '../page.ts'
-import { isObject } from '../parts/items.ts'
+import { isObject, pieces } from '../parts/items.ts'
 import { believedAhead } from '../parts/values.ts'
 
 export type Call = CallItem
