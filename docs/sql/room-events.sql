@@ -197,8 +197,38 @@ with
     on conflict do nothing
     returning 1
   ),
+  offered as materialized (
+    select r.*, exists (select from ingest.dead_letter t
+                        where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = r.reason
+                          and t.content_hash = sha256(r.bytes)) as known
+    from (select distinct on (r.reason, r.body) r.reason, r.detail, convert_to(r.body, 'UTF8') as bytes
+          from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)) r
+    where exists (select from moved)
+  ),
+  weighed as materialized (
+    select o.*, o.known or row_number() over (partition by o.reason, o.known) <= s.places as kept
+    from offered o
+    join (select reason, ingest.letters_left(:app, :stream, reason) as places from offered group by reason) s using (reason)
+  ),
+  letters as (
+    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
+    select :app, :stream, :series, w.reason, w.detail, w.bytes from weighed w where w.kept
+    on conflict (app_id, stream, series, reason, content_hash) do update
+      set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
+    returning t.reason, (xmax = 0) as fresh
+  ),
+  unkept as (
+    insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
+    select :app, :stream, :series, w.reason, count(*), ingest.clock() from weighed w where not w.kept group by w.reason
+    on conflict (app_id, stream, series, reason) do update
+      set letters = u.letters + excluded.letters, last_seen_at = excluded.last_seen_at
+  ),
+  rejected as (
+    select reason, fresh from letters
+    union all select w.reason, true from weighed w where not w.kept
+  ),
   pending as materialized (
-    select d.*, e.alike, e.certain from (
+    select d.*, e.alike or a.set_aside as alike, e.certain or a.set_aside as certain from (
       select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time,
              d.other -> 'data' as data, d.seen_at
       from ingest.divergence d
@@ -213,7 +243,14 @@ with
           and e.sequence = d.sequence and e.source = 'log'
       ) e where e.sequence = d.sequence and e.cmd = d.cmd
           and coalesce(to_jsonb(e.event_time), 'null') = d.event_time
-    ) e
+    ) e cross join lateral (select exists (
+        select from (
+          select o.bytes from offered o
+          union all
+          select l.body from ingest.dead_letter l
+          where l.app_id = :app and l.stream = :stream and l.series = :series
+            and l.reason in ('missing_key', 'wrong_type', 'out_of_range', 'store_refused')
+        ) l where encode(l.bytes, 'escape') ~ ('"sequence":"?' || d.sequence || '"?[,}]')) as set_aside) a
   ), confirmed as (
     update ingest.divergence d set resolved_at = ingest.clock() from pending p
     where d.id = p.id and p.alike and (p.certain or not exists (select from pending o where not o.alike))
@@ -543,36 +580,6 @@ with
         excluded.is_listed,
         excluded.payload)
     returning (xmax = 0) as fresh
-  ),
-  offered as materialized (
-    select r.*, exists (select from ingest.dead_letter t
-                        where t.app_id = :app and t.stream = :stream and t.series = :series and t.reason = r.reason
-                          and t.content_hash = sha256(r.bytes)) as known
-    from (select distinct on (r.reason, r.body) r.reason, r.detail, convert_to(r.body, 'UTF8') as bytes
-          from json_to_recordset(:rejects::json) as r(reason text, detail text, body text)) r
-    where exists (select from moved)
-  ),
-  weighed as materialized (
-    select o.*, o.known or row_number() over (partition by o.reason, o.known) <= s.places as kept
-    from offered o
-    join (select reason, ingest.letters_left(:app, :stream, reason) as places from offered group by reason) s using (reason)
-  ),
-  letters as (
-    insert into ingest.dead_letter as t (app_id, stream, series, reason, detail, body)
-    select :app, :stream, :series, w.reason, w.detail, w.bytes from weighed w where w.kept
-    on conflict (app_id, stream, series, reason, content_hash) do update
-      set occurrences = t.occurrences + 1, last_seen_at = ingest.clock()
-    returning t.reason, (xmax = 0) as fresh
-  ),
-  unkept as (
-    insert into ingest.unkept_letter as u (app_id, stream, series, reason, letters, last_seen_at)
-    select :app, :stream, :series, w.reason, count(*), ingest.clock() from weighed w where not w.kept group by w.reason
-    on conflict (app_id, stream, series, reason) do update
-      set letters = u.letters + excluded.letters, last_seen_at = excluded.last_seen_at
-  ),
-  rejected as (
-    select reason, fresh from letters
-    union all select w.reason, true from weighed w where not w.kept
   ),
   settled as (
     update ingest.debit d

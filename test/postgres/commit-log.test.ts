@@ -8,6 +8,7 @@ import {
   logPage,
   me,
   openStore,
+  roomRow,
   roomStreams,
   rowSet,
   start,
@@ -160,6 +161,26 @@ describe('the log and the feed', () => {
     )
     expect(await db.value(waiting, [room])).toBe(0)
   })
+
+  it.each([
+    ['on its last page', true],
+    ['on a page before', false],
+  ])(
+    'differ no longer: what the feed tells waits for nothing that the log told and that was set aside %s',
+    async (_, isLast) => {
+      const room = await freshRoom(db)
+      const over = { state: 3, stateSequence: 9, first: 0, last: 9 }
+      const rows = eventRows([event(room, 9)], [roomRow(room, over)])
+      const item = { cmd: 3, sequence: 39, data: { message: 'refused' } }
+      const rejects = [{ reason: 'store_refused', detail: 'x', item }] as const
+      await db.store.commit(logPage(room, 0, { rows, rejects: isLast ? [] : rejects }))
+      await feed(db, { rows: eventRows([event(room, 39), event(room, 3)]) })
+      const waiting = 'select key from ingest.divergence where series = $1 and resolved_at is null order by 1'
+      expect(await db.rows(waiting, [room])).toEqual([{ key: '3' }, { key: '39' }])
+      await db.store.commit(logPage(room, 1, { rows, rejects: isLast ? rejects : [] }))
+      expect(await db.rows(waiting, [room])).toEqual([{ key: '3' }])
+    },
+  )
 
   it('differ no longer: what waited beside an earlier page is settled by the next one', async () => {
     const room = await freshRoom(db)

@@ -196,8 +196,6 @@ function derivedOf(writes: readonly Table[]): readonly Table[] {
   return writes.filter(table => table !== room && table !== roomEvent)
 }
 
-const shared = [rejected, settled]
-
 /**
  * The statement sees what was committed when it began. If a feed and a log met over an event meanwhile, one of
  * them weighed it against too little: then it begins again.
@@ -227,7 +225,8 @@ export function feedStatement(name: string, writes: readonly Table[]): Statement
     reopened('feed'),
     diverged,
     ...stored(derivedOf(writes), 'feed'),
-    ...shared,
+    rejected,
+    settled,
   ]
   return statement(name, `with ${pieces.join(',')} ${verdict(writes, counted('true'))}`)
 }
@@ -249,13 +248,14 @@ export function logStatement(name: string, writes: readonly Table[]): Statement 
     followed,
     reopened('log'),
     diverged,
+    rejected,
     confirmed,
     unheard,
     holes,
     regained,
     opening,
     ...stored(derived, 'log'),
-    ...shared,
+    settled,
   ]
   return statement(name, `with ${pieces.join(',')} ${verdict(writes, counted('stored_source is null'))}`)
 }

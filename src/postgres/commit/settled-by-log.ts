@@ -10,13 +10,26 @@ const isAlike = (d: string) => `e.sequence = ${d}.sequence and e.cmd = ${d}.cmd
 const isCertain = (d: string) => `${d}.event_time <> 'null' or e.data = ${d}.data`
 
 /**
+ * Whether the log told something at the place of `d` that was set aside, on this page (`offered`) or before: what the feed told
+ * there will never be confirmed otherwise. Letters are the bytes of single items.
+ */
+const isSetAside = (d: string) => `exists (
+        select from (
+          select o.bytes from offered o
+          union all
+          select l.body from ingest.dead_letter l
+          where l.app_id = :app and l.stream = :stream and l.series = :series
+            and l.reason in ('missing_key', 'wrong_type', 'out_of_range', 'store_refused')
+        ) l where encode(l.bytes, 'escape') ~ ('"sequence":"?' || ${d}.sequence || '"?[,}]'))`
+
+/**
  * What the feed said and could not be believed is settled once the log says the same: on this page, or on an
  * earlier one that was committed at the same moment as the feed's. Both may render an event differently, unless the log
- * contradicts or lacks anything else that waits.
+ * contradicts or lacks anything else that waits. Reads `offered`, what of the page is set aside.
  */
 export const confirmed = `
   pending as materialized (
-    select d.*, e.alike, e.certain from (
+    select d.*, e.alike or a.set_aside as alike, e.certain or a.set_aside as certain from (
       select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time,
              d.other -> 'data' as data, d.seen_at
       from ingest.divergence d
@@ -30,7 +43,7 @@ export const confirmed = `
         where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
           and e.sequence = d.sequence and e.source = 'log'
       ) e where ${isAlike('d')}
-    ) e
+    ) e cross join lateral (select ${isSetAside('d')} as set_aside) a
   ), confirmed as (
     update ingest.divergence d set resolved_at = ingest.clock() from pending p
     where d.id = p.id and p.alike and (p.certain or not exists (select from pending o where not o.alike))

@@ -183,4 +183,13 @@ export const together: readonly Plant[] = [
     find: "?.at_source === 'neighbour' ? toldBy : null",
     put: "?.at_source === 'event' ? toldBy : null",
   },
+  {
+    name: 'set-aside-and-waited-for',
+    says: 'what the feed told waits for its log also where the log told it and it was set aside',
+    group: 'classrooms',
+    from: 'contract',
+    file: 'src/postgres/commit/settled-by-log.ts',
+    find: 'e.alike or a.set_aside as alike, e.certain or a.set_aside as certain',
+    put: 'e.alike, e.certain',
+  },
 ]
