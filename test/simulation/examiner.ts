@@ -23,6 +23,7 @@ import { readSchema } from './oracle/rows.ts'
 import type { Selection } from './oracle/selection.ts'
 import { examineStreamOff } from './oracle/stream-off.ts'
 import { examineSwitchedOff, type Off } from './oracle/switched-off.ts'
+import { examineUnread } from './oracle/unread.ts'
 import { examineViews } from './oracle/views.ts'
 import { clockAt, type Turn } from './oracle/zones.ts'
 import type { Processes, Running } from './processes.ts'
@@ -52,7 +53,7 @@ const untilRead = 12 * minute
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
-  ...[examineViews, examineStreamOff, examineSwitchedOff],
+  ...[examineViews, examineStreamOff, examineSwitchedOff, examineUnread],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
