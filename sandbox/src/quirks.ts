@@ -28,6 +28,8 @@ export interface Quirks {
   readonly malformedWidgetItem: number
   /** Of the rooms: those in which one of the students is an assistant instead. */
   readonly assistants: number
+  /** Of the rooms: those in which two students sit at one machine. */
+  readonly sharedMachine: number
   /** Of the rewards: those that two get at one time. */
   readonly sharedReward: number
   /** Of the hands that go up and of those who come on stage: those for whom another one leaves, in the same event. */
@@ -76,6 +78,7 @@ export const noQuirks: Quirks = {
   hushedRoom: 0,
   malformedWidgetItem: 0,
   assistants: 0,
+  sharedMachine: 0,
   sharedReward: 0,
   tradedPlace: 0,
   crossing: 0,

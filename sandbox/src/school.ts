@@ -5,7 +5,7 @@ import type { Classrooms, Led } from './classrooms.ts'
 import { type Draw, drawFrom } from './draw.ts'
 import { showFilm } from './lesson/film.ts'
 import { discard, upload } from './lesson/materials.ts'
-import { currentCall, dropOut, enter, roster, withAssistant } from './lesson/people.ts'
+import { atOneMachine, currentCall, dropOut, enter, roster, withAssistant } from './lesson/people.ts'
 import { openPoll } from './lesson/poll.ts'
 import { askQuiz } from './lesson/quiz.ts'
 import { runningRecording, startRecording, stopRecording } from './lesson/recording.ts'
@@ -236,7 +236,10 @@ function enterRoom(school: School, slot: number, number: number, now: number): C
     agenda,
     seed: `${school.seed}/${slot}/${number}`,
     rules,
-    roster: withAssistant(roster(`${school.seed}/${slot}`, profile.students), rules.quirks),
+    roster: atOneMachine(
+      withAssistant(roster(`${school.seed}/${slot}`, profile.students), rules.quirks),
+      rules.quirks,
+    ),
     counter: rules.switches.sequenceScope === 'app' ? school.counter : { last: 0 },
     publish: event => world.publish(room, event),
   })

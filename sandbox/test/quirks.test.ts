@@ -5,6 +5,7 @@ import { at, play } from './play.ts'
 interface Coming {
   readonly userUuid: string
   readonly role: number
+  readonly streamUuid: string
 }
 
 function odd(quirks: Partial<Quirks>) {
@@ -61,6 +62,19 @@ describe('an oddity', () => {
       })
     expect(new Set(rolesOf({ assistants: 1 })).size).toBe(1)
     expect(rolesOf({})).toEqual([])
+  })
+
+  it('sharedMachine gives two students of a room the same number', () => {
+    const numbersOf = (quirks: Partial<Quirks>) => {
+      const coming = odd(quirks).events.flatMap(({ data }) => {
+        const { onlineUsers = [] } = data as { readonly onlineUsers?: readonly Coming[] }
+        return onlineUsers
+      })
+      const people = new Set(coming.map(({ userUuid }) => userUuid)).size
+      return people - new Set(coming.map(({ streamUuid }) => streamUuid)).size
+    }
+    expect(numbersOf({ sharedMachine: 1 })).toBe(1)
+    expect(numbersOf({})).toBe(0)
   })
 
   it('malformedWidgetItem is a submission without properties that can be read', () => {

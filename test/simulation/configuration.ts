@@ -9,6 +9,7 @@ import {
   spared,
   tightened,
 } from './oracle/contract.ts'
+import type { Selection } from './oracle/selection.ts'
 import { isDrawn, pick, type Seed } from './world.ts'
 
 const second = 1_000
@@ -61,11 +62,17 @@ function streamsOf({ id }: DrawnApp, { selection, switchedOff = [], at }: Demand
     ...switchedOff
       .filter(({ app, from, to }) => app === id && from <= at && at < to)
       .map(({ stream }) => `${stream}: off`),
-    ...(selection?.app === id ? [`call-metrics: { select: { minUsers: ${selection.minUsers} } }`] : []),
+    ...(selection?.app === id
+      ? [`call-metrics: { select: { minUsers: ${leastUsers(selection, at)} } }`]
+      : []),
   ]
   if (said.length === 0) return ''
   return `
     streams: { ${said.join(', ')} }`
+}
+
+function leastUsers({ minUsers, narrowed }: Selection, at: number): number {
+  return narrowed && at >= narrowed.at ? narrowed.minUsers : minUsers
 }
 
 /** The plan that an operator says an app has. */
@@ -145,9 +152,8 @@ function ofCalls({ callLateness, callsAt, withoutServers, products }: Demands): 
   ].join('')
 }
 
-/** Values of calls may not go while others of their call can be fetched. */
-const keptForLong = `retention: { samples: 16d, ${[
-  'classroom',
+/** Values of calls may not go while others of their call can be fetched, nor a room before what came of its day is kept. */
+const keptForLong = `retention: { samples: 16d, classroom: 26h, ${[
   'calls',
   'realtime',
   'players',

@@ -10,6 +10,7 @@ import { type Aim, type CallFault, callFaults } from './faults.ts'
 import { documentedSeries, maxima, type Plan } from './oracle/contract.ts'
 import type { Selection } from './oracle/selection.ts'
 import type { Off } from './oracle/switched-off.ts'
+import type { Turn } from './oracle/zones.ts'
 import { drawSpells, type Spell } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
@@ -52,8 +53,16 @@ export interface DayMoments {
   readonly minutes: readonly number[]
 }
 
-/** How many hours ahead of UTC it is there in January. */
-export const zones = { 'America/New_York': -5, 'Asia/Shanghai': 8 } as const
+/** When clocks are changed there in the years of the runs, by the law of the place. */
+export const zones = {
+  'America/New_York': [
+    { from: Number.NEGATIVE_INFINITY, hours: -4 },
+    { from: Date.UTC(2025, 10, 2, 6), hours: -5 },
+    { from: Date.UTC(2026, 2, 8, 7), hours: -4 },
+    { from: Date.UTC(2026, 10, 1, 6), hours: -5 },
+  ],
+  'Asia/Shanghai': [{ from: Number.NEGATIVE_INFINITY, hours: 8 }],
+} as const satisfies Record<string, readonly Turn[]>
 type Zone = keyof typeof zones
 
 /** An app that has a smaller plan from a moment of the run on, ms: the configuration says so, and half a minute later it holds. */
@@ -121,7 +130,7 @@ export interface Demands {
   readonly aim?: Aim
   /** For so many seconds after its end a range is searched again for calls that turn up late; an hour where absent. */
   readonly callLateness?: number
-  /** Of one app metrics are fetched only of calls with so many users. */
+  /** Of one app metrics are fetched only of calls with so many users, of more from a moment of the run on. */
   readonly selection?: Selection
   /** Where the days of the apps begin and end; as in UTC where absent. */
   readonly zone?: Zone
@@ -130,6 +139,8 @@ export interface Demands {
   /** Plans of single apps, in place of `plan`. */
   readonly plans?: Readonly<Record<string, Plan>>
   readonly lowered?: Lowered
+  /** All apps have one credential. */
+  readonly sharedKey?: boolean
   /** Each app has a credential of its own. */
   readonly ownKeys?: boolean
   /** Streams of single apps that are switched off from one moment of the run to another, ms. */
@@ -282,7 +293,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     ...{ id, uid: 'penstock', token: `token-${id}` },
     ...onTerms(demands.plans?.[id] ?? (n > 0 ? other : plan)),
     rest:
-      !demands.ownKeys && isDrawn(seed, 'one key')
+      demands.sharedKey || (!demands.ownKeys && isDrawn(seed, 'one key'))
         ? { key: 'key', secret: 'secret' }
         : { key: `key-${id}`, secret: 'secret' },
     notifications: { secret: secretOf(id) },
@@ -315,8 +326,16 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
 }
 
 /** When the configuration is changed while the daemons run, ms. */
-function changesOf({ tightenedAt, lowered, switchedOff = [] }: Demands, length: number): readonly number[] {
-  const moments = [tightenedAt, lowered?.at, ...switchedOff.flatMap(({ from, to }) => [from, to])]
+function changesOf(
+  { tightenedAt, lowered, selection, switchedOff = [] }: Demands,
+  length: number,
+): readonly number[] {
+  const moments = [
+    tightenedAt,
+    lowered?.at,
+    selection?.narrowed?.at,
+    ...switchedOff.flatMap(({ from, to }) => [from, to]),
+  ]
   const known = moments.filter(at => at !== undefined && at > 0 && at <= length) as number[]
   return [...new Set(known)].toSorted((a, b) => a - b)
 }

@@ -20,9 +20,12 @@ import { examineNearness } from './oracle/nearness.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
 import { readSchema } from './oracle/rows.ts'
+import type { Selection } from './oracle/selection.ts'
 import { examineStreamOff } from './oracle/stream-off.ts'
 import { examineSwitchedOff, type Off } from './oracle/switched-off.ts'
+import { examineUnread } from './oracle/unread.ts'
 import { examineViews } from './oracle/views.ts'
+import { clockAt, type Turn } from './oracle/zones.ts'
 import type { Processes, Running } from './processes.ts'
 import type { Server } from './server.ts'
 import { createWishes } from './wishes.ts'
@@ -34,6 +37,8 @@ const longestRound = 12 * minute
 const hour = 60 * minute
 /** By then it is kept what came of the day in which the run began. */
 const keptAfter = 12 * hour
+/** Rooms are as old as they are kept then, and what came of their day is not kept yet. */
+const beforeKept = 27 * hour
 /** No answer changes what was so long ago: what is left is what days and rooms are judged by. */
 const longAfter = 410 * 24 * hour
 /** Shorter than anything is available: nothing is lost by it alone. */
@@ -48,7 +53,7 @@ const untilRead = 12 * minute
 const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
-  ...[examineViews, examineStreamOff, examineSwitchedOff],
+  ...[examineViews, examineStreamOff, examineSwitchedOff, examineUnread],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -123,6 +128,9 @@ export class Examiner {
     const { kernel, start, length } = this.#world
     const before = await readKept(this.examination())
     const found = [await this.#changeDays()]
+    await this.#sleepUntil(beforeKept)
+    const early = { from: start + beforeKept, to: start + kernel.now }
+    found.push(await this.#find(() => examineAges(this.examination(), before, early)))
     for (const share of [0.55, 0.85]) {
       const waking = Math.ceil(length * share) + kept
       await this.#sleepUntil(waking)
@@ -169,7 +177,11 @@ export class Examiner {
     await kernel.runUntil(kernel.now + furtherClasses)
     sandbox.universe.pause()
     await kernel.runUntil(kernel.now + untilRead)
-    return this.#judgePeople()
+    const days = await this.#find(async () => {
+      const examination = this.examination()
+      return [...(await examineDays(examination)), ...(await examineViews(examination))]
+    })
+    return [...(await this.#judgePeople()), ...days]
   }
 
   /** All end, come back at a moment, and the housekeeping comes by. */
@@ -264,7 +276,8 @@ export class Examiner {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
       ...(hands && {
-        ...{ hands: hands.done, byHand: hands.arrived, marks: hands.marks, lessons: hands.lessons },
+        ...{ hands: hands.done, creates: hands.creates, byHand: hands.arrived },
+        ...{ marks: hands.marks, lessons: hands.lessons },
         ...{ wanted: hands.wanted, closedLetters: hands.closedLetters() },
       }),
       apps: apps.map(({ id, contract }) => ({
@@ -283,14 +296,14 @@ export class Examiner {
         }),
       ),
       ...(series && { series }),
-      ...(selection && { selection }),
-      ...(zone && { hoursAhead: zones[zone] }),
+      ...(selection && { selection: since(start, selection) }),
+      ...(zone && { turns: zones[zone] }),
       ...{ users },
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
       ...(spares !== undefined && { spares }),
       withoutServers,
-      ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : 0, [start, start + kernel.now]) }),
+      ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : [], [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       ...(lowered && {
         lowered: {
@@ -310,10 +323,15 @@ export class Examiner {
   }
 }
 
-/** Of some time, ms since the epoch, where the clocks are so many hours ahead of UTC. */
+/** A moment of the run becomes one of the world. */
+function since(start: number, { narrowed, ...selection }: Selection): Selection {
+  return { ...selection, ...(narrowed && { narrowed: { ...narrowed, at: start + narrowed.at } }) }
+}
+
+/** Of some time, ms since the epoch, by the clocks of a place. */
 function momentsOf(
   { hours, minutes }: DayMoments,
-  hoursAhead: number,
+  turns: readonly Turn[],
   [from, to]: readonly [number, number],
 ): readonly number[] {
   const first = Math.ceil(from / minute) * minute
@@ -322,7 +340,7 @@ function momentsOf(
     (_, n) => first + n * minute,
   )
   return all.filter(at => {
-    const there = new Date(at + hoursAhead * 60 * minute)
+    const there = new Date(clockAt(turns, at))
     return hours.includes(there.getUTCHours()) && minutes.includes(there.getUTCMinutes())
   })
 }

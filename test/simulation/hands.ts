@@ -27,7 +27,7 @@ import type { Kernel, Process } from './kernel.ts'
 import { lessonOf } from './lessons.ts'
 import { networkThrough } from './network.ts'
 import type { Person } from './oracle/forgotten.ts'
-import type { Hand } from './oracle/hands.ts'
+import type { Create, Hand } from './oracle/hands.ts'
 import type { Lesson, SentRequest } from './oracle/lessons.ts'
 import type { Mark } from './oracle/marks.ts'
 import type { Wanted } from './oracle/wanted.ts'
@@ -73,6 +73,8 @@ export interface Hands {
   readonly arrived: readonly number[]
   /** What came of it, in their order. */
   readonly done: readonly Hand[]
+  /** What was sent to make players. */
+  readonly creates: readonly Create[]
 }
 
 type Given = Readonly<Record<string, unknown>> & { readonly region: string; readonly streamUrl: string }
@@ -106,8 +108,15 @@ export async function createHands({
   const pool = connect({ ...direct, poolSize: 2, driver: sessionsThrough({ kernel, process, server }) })
   const { deadline } = engineSettings(config)
   const sent: SentRequest[] = []
+  const creates: Create[] = []
   const agent = networkThrough(kernel, process, sandbox, ({ method, path, body }) => {
-    sent.push({ method: String(method), target: path, body: body ? JSON.parse(String(body)) : undefined })
+    const request = {
+      method: String(method),
+      target: path,
+      body: body ? JSON.parse(String(body)) : undefined,
+    }
+    sent.push(request)
+    creates.push(...createsIn(request, clock.now()))
     return () => {}
   })
   const credentials = await credentialsOf(config, clock)
@@ -163,7 +172,7 @@ export async function createHands({
   }
   const asked = { metric: 'userCount', aggregateGranularity: '1h' } as const
   return {
-    done,
+    ...{ done, creates },
     marks,
     wanted,
     lessons,
@@ -239,6 +248,13 @@ export async function createHands({
       )
     },
   }
+}
+
+/** The Create that a request is, if any; sent at a moment, ms since the epoch. */
+function createsIn({ method, target, body }: SentRequest, at: number): readonly Create[] {
+  const app = method === 'POST' ? /\/projects\/([^/]+)\/cloud-player\/players/.exec(target)?.[1] : undefined
+  const { name } = (body ?? {}) as { readonly name?: string }
+  return app === undefined || name === undefined ? [] : [{ app, name, at }]
 }
 
 /** Throws what no fault of the world leads to. */

@@ -229,6 +229,16 @@ export const wishes: Tour = {
   },
 }
 
+/** The same, of one app, and the size grows: what was asked for before stays so, and its sessions are fetched once more. */
+export const narrowed: Tour = {
+  length: 12 * minute,
+  demands: {
+    ...{ ...wishes.demands, apps: ['alpha'] },
+    selection: { app: 'alpha', minUsers: 3, narrowed: { at: 11 * minute, minUsers: 9 } },
+    quirks: {},
+  },
+}
+
 /** A school of whose people nothing is kept but their IDs; of its messages more cannot be read than are kept of a day. */
 export const discreet: Tour = {
   length: 9 * minute,
@@ -326,6 +336,24 @@ export const weeks: Tour = {
       ),
       spellOf('503', { from: 20 * minute, to: 38 * minute, app: 'alpha', operation: 'popupQuiz' }),
     ],
+  },
+}
+
+/**
+ * The night in which clocks are put back an hour, and the last hour of the day that is an hour longer for it. Two apps share a
+ * budget, and two students of each class a machine.
+ */
+export const turned: Tour = {
+  length: 24 * minute,
+  demands: {
+    ...{ ...calm, plan: 'premium', apps: ['alpha', 'beta'], sharedKey: true, zone: 'America/New_York' },
+    ...{ start: Date.UTC(2026, 10, 1, 5, 45), goesOnAt: 22.6 * hour },
+    profile: { ...small, classes: 1 },
+    quirks: { sharedMachine: 1 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
+      ...{ countersPer: 'credential', missingValues: 0 },
+    },
   },
 }
 

@@ -31,6 +31,18 @@ export function withAssistant(
   return [teacher, ...students.slice(0, -1), { ...last, role: roles.assistant }]
 }
 
+/** The same people, the last two of them at one machine in a share of the rooms: calls have one number for both. */
+export function atOneMachine(
+  people: readonly [Pupil, ...Pupil[]],
+  { sharedMachine }: Pick<Quirks, 'sharedMachine'>,
+): [Pupil, ...Pupil[]] {
+  const [teacher, ...students] = people
+  const [one, other] = students.slice(-2)
+  if (!one || !other || !befalls(sharedMachine, other.userUuid)) return [teacher, ...students]
+  const { uid, streamUuid } = one
+  return [teacher, ...students.slice(0, -1), { ...other, uid, streamUuid }]
+}
+
 function person(draw: Draw, role: number): Pupil {
   const uid = draw.whole(1, 4_000_000_000)
   return {

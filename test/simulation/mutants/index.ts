@@ -13,6 +13,7 @@ import { strangers } from './strangers.ts'
 import { strangersEight } from './strangers-eight.ts'
 import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
+import { strangersNine } from './strangers-nine.ts'
 import { strangersSeven } from './strangers-seven.ts'
 import { strangersSix } from './strangers-six.ts'
 import { strangersThree } from './strangers-three.ts'
@@ -46,4 +47,5 @@ export const plants: readonly Plant[] = [
   ...strangersSix,
   ...strangersSeven,
   ...strangersEight,
+  ...strangersNine,
 ]

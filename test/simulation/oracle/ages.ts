@@ -1,11 +1,18 @@
 import { Findings, say } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
 
+const hour = 3_600_000
+const day = 24 * hour
+
 /**
  * How long everything is kept that a run says the age of, ms: longer than a day and the six hours after which what came of it
  * is kept, without which its rooms stay as they are.
  */
-export const kept = 30 * 3_600_000
+export const kept = 30 * hour
+/** How long a room is kept at least, ms: until what came of its day is kept, it is kept longer. */
+const roomKept = 26 * hour
+/** When a day is over for so long it is kept what came of it, ms. */
+const quiet = 6 * hour
 
 /** Tables whose rows go by their own age, or by that of the call or the room to which they belong. */
 const ofCalls = ['call_session', 'session_digest', 'session_summary', 'call_summary', 'call_minute']
@@ -23,6 +30,8 @@ interface Part {
   readonly at: number
   readonly until: number
   readonly isByDay: boolean
+  /** Before this nothing of it may go. */
+  readonly stays: number
 }
 
 /** What there was when everybody went to sleep: how many rows of a table belong to what. */
@@ -40,13 +49,14 @@ interface Counted {
   readonly at: number
   /** The same as `at` unless told. */
   readonly until?: number
+  readonly stays?: number
 }
 
 export async function readKept(examination: Examination): Promise<Kept> {
   const { rows, sandbox } = examination
   const counted = new Map<string, Part>()
-  const add = (table: string, { key, count, at, until = at }: Counted, isByDay = false) =>
-    void counted.set(`${table}: ${key}`, { count, at, until, isByDay })
+  const add = (table: string, { key, count, at, until = at, stays = at + kept }: Counted, isByDay = false) =>
+    void counted.set(`${table}: ${key}`, { count, at, until, isByDay, stays })
   const ofRooms = await rows<{ table: string }>(
     `select c.relname as table from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'incarnation'
      where c.relnamespace = 'classroom'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'room'`,
@@ -61,6 +71,14 @@ export async function readKept(examination: Examination): Promise<Kept> {
     const room = operation === 'roomEvents' && status === 200 && /\/rooms\/([^/?]+)/.exec(target)?.[1]
     if (room) lastAsked.set(`${app} ${decodeURIComponent(room)}`, time)
   }
+  const begun = new Map(
+    (
+      await rows<{ key: string; at: number }>(
+        `select app_id || ' ' || room_uuid as key, extract(epoch from max(coalesce(started_at, valid_from)))::float8 * 1000 as at
+         from classroom.room group by 1`,
+      )
+    ).map(({ key, at }) => [key, at]),
+  )
   for (const { table } of ofRooms)
     for (const one of await rows<Counted>(
       `select app_id || ' ' || room_uuid as key, count(*)::float8 as count, 0::float8 as at from classroom.${table} group by 1`,
@@ -68,6 +86,7 @@ export async function readKept(examination: Examination): Promise<Kept> {
       add(`classroom.${table}`, {
         ...one,
         at: lastEvent.get(one.key) ?? Number.NEGATIVE_INFINITY,
+        stays: staysUntil(lastEvent.get(one.key), begun.get(one.key)),
         until: lastAsked.get(one.key) ?? Number.POSITIVE_INFINITY,
       })
   for (const table of ofCalls)
@@ -97,6 +116,11 @@ export async function readKept(examination: Examination): Promise<Kept> {
   }
 }
 
+/** A room goes when it is as old as rooms are kept, and not before it is kept what came of its day. */
+function staysUntil(last = Number.NEGATIVE_INFINITY, begun = Number.NEGATIVE_INFINITY): number {
+  return Math.max(last + roomKept, Math.floor(begun / day) * day + day + quiet)
+}
+
 /**
  * What is older than it is kept is gone, when the housekeeping came by at `from` or after, and what is younger, at `to`, is
  * as it was; whether a room was whole nobody forgets. Of what goes by the day only the latter is judged.
@@ -108,12 +132,12 @@ export async function examineAges(
 ): Promise<readonly Finding[]> {
   const found = new Findings()
   const after = await readKept(examination)
-  for (const [key, { count, at, until, isByDay }] of before.rows) {
+  for (const [key, { count, at, until, isByDay, stays }] of before.rows) {
     const [table = ''] = key.split(': ')
     const left = after.rows.get(key)?.count ?? 0
     if (until < from - kept && left > 0 && !isByDay)
       found.add('duplicate', `${table} kept too long`, `${key}: ${left} rows of ${say(until / 1_000)}`)
-    if (at >= to - kept && left < count)
+    if (stays >= to && left < count)
       found.add('lost', `${table} not kept`, `${key}: ${left} of ${count} rows of ${say(at / 1_000)}`)
   }
   for (const [key, complete] of before.complete) {

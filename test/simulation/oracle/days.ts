@@ -1,4 +1,5 @@
 import type { Examination, Finding } from './examination.ts'
+import { clockAt, clockInSql } from './zones.ts'
 
 /** What is counted of a day, of which moment, and what tells of it. */
 interface Told {
@@ -8,16 +9,11 @@ interface Told {
 }
 
 /**
- * Days are those of the app's time zone, which is so many hours ahead of UTC: what is told day by day is what is stored
+ * Days are those of the app's time zone, whose clocks are so far ahead of UTC: what is told day by day is what is stored
  * between two of its midnights.
  */
-export async function examineDays({
-  apps,
-  rows,
-  end,
-  hoursAhead = 0,
-}: Examination): Promise<readonly Finding[]> {
-  const dayOf = (at: string) => `((${at} at time zone 'UTC') + interval '${hoursAhead} hours')::date`
+export async function examineDays({ apps, rows, end, turns = [] }: Examination): Promise<readonly Finding[]> {
+  const dayOf = (at: string) => `${clockInSql(turns, at)}::date`
   const findings: Finding[] = []
   const differs = (text: string) => void findings.push({ kind: 'different', text })
   for (const { id: app } of apps) {
@@ -28,7 +24,7 @@ export async function examineDays({
       )
       for (const { text } of wrong) differs(`${what} of ${app}: ${text}`)
     }
-    const today = new Date(end + hoursAhead * 3_600_000).toISOString().slice(0, 10)
+    const today = new Date(clockAt(turns, end)).toISOString().slice(0, 10)
     const [last] = await rows<{ day: string | null; ago: number | null }>(
       `select max(day)::text as day, min(days_ago) as ago from ingest.complete_day where app_id = '${app}'`,
     )

@@ -1,13 +1,14 @@
 import type { Sandbox } from '../../../sandbox/src/index.ts'
 import type { Spell } from '../spells.ts'
 import type { Plan } from './contract.ts'
-import type { Hand } from './hands.ts'
+import type { Create, Hand } from './hands.ts'
 import type { Lesson } from './lessons.ts'
 import type { Mark } from './marks.ts'
 import type { Selection } from './selection.ts'
 import type { Standstill } from './standstills.ts'
 import type { Off } from './switched-off.ts'
 import type { Wanted } from './wanted.ts'
+import type { Turn } from './zones.ts'
 
 /**
  * What is wrong. `lost`: there is or was, the provider served it, and neither a row nor the gap ledger has it; `duplicate`:
@@ -82,6 +83,8 @@ export interface Examination {
   readonly wanted?: readonly Wanted[]
   /** Of which calls of an app metrics are fetched; of all where absent. */
   readonly selection?: Selection
+  /** What they sent to make players. */
+  readonly creates?: readonly Create[]
   /** What people did in classrooms. */
   readonly lessons?: readonly Lesson[]
   /** Letters that somebody had tried again, and that closed. */
@@ -98,8 +101,8 @@ export interface Examination {
   readonly callLateness?: number
   /** Who is asked for one by one in real time. */
   readonly users?: readonly number[]
-  /** The time zone of the apps is so far ahead of UTC, hours. */
-  readonly hoursAhead?: number
+  /** How far the clocks of the apps are ahead of UTC; as in UTC where absent. */
+  readonly turns?: readonly Turn[]
   /** When the configuration was changed so that it allows half as much in a short while. */
   readonly tightenedAt?: number
   /** When an app was said to have the plan that is told of it here, and which it had before. */

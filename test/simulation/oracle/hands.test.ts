@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Examination } from './examination.ts'
-import { examineHands, type Hand } from './hands.ts'
+import { type Create, examineHands, type Hand } from './hands.ts'
 
 interface Made {
   readonly id: string
@@ -31,6 +31,23 @@ describe('players that are made by hand', () => {
   it('are well where each was made once, and told of truly', async () => {
     const unsettled: Hand = { act: 'create', app: 'a', streamUrl: 'rtmp://a/2', end: 'unsettled', at: 3 }
     expect(await judge([asked, ended, unsettled])).toEqual([])
+  })
+
+  it('are written down before they are asked for', async () => {
+    const create: Create = { app: 'a', name: 'n', at: 1_000 }
+    const found = async (creates: readonly Create[], at: number) => {
+      const rows = async (text: string) =>
+        text.includes('attempts') ? [{ app: 'a', name: 'n', at }] : [{ key: 'a p1', region: 'eu' }]
+      const sandbox = { players: () => [one], arrivals: { count: 0, list: () => [] } }
+      const examination = { sandbox, rows, hands: [asked], creates, isEnd: true } as unknown as Examination
+      return examineHands(examination)
+    }
+    expect(await found([create], 990)).toEqual([])
+    expect(await found([create], 1_400)).toEqual([
+      { kind: 'different', text: expect.stringContaining('n of a was asked for 400 ms before') },
+    ])
+    // Of a name that was used again nobody knows which of the two is written down.
+    expect(await found([create, { ...create, at: 1_500 }], 1_400)).toEqual([])
   })
 
   it('are not made twice', async () => {

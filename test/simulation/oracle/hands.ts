@@ -18,6 +18,16 @@ export interface Hand {
   readonly at: number
 }
 
+/** A request for a player that has a name; sent at a moment, ms since the epoch. */
+export interface Create {
+  readonly app: string
+  readonly name: string
+  readonly at: number
+}
+
+/** How exact the moments are at which something is written down, ms. */
+const exactness = 100
+
 /**
  * Whoever makes a player by hand makes one, whatever becomes of the answers, and is told of that one; who is told that one
  * is destroyed never meets it again. What is known of a player that was made here is where it was made.
@@ -60,6 +70,7 @@ export async function examineHands(examination: Examination): Promise<readonly F
         )
     ).map(({ key, region }) => [key, region]),
   )
+  for (const text of await sentUnwritten(examination)) found.add('different', 'players by hand', text)
   for (const { app, id } of hands) {
     const region = regions.get(`${app} ${id}`)
     const player = region !== undefined && sandbox.players(app).find(one => one.id === id)
@@ -67,6 +78,22 @@ export async function examineHands(examination: Examination): Promise<readonly F
       found.add('different', 'players by hand', `${id} of ${app} is in ${player.region}, not in ${region}`)
   }
   return found.list()
+}
+
+/**
+ * Whoever dies over a request leaves its name behind: it is written down before that is sent. It is judged by names
+ * that the program gave itself: others are wanted again and again.
+ */
+async function sentUnwritten({ rows, creates = [] }: Examination): Promise<readonly string[]> {
+  if (creates.length === 0) return []
+  const written = await rows<{ app: string; name: string; at: number }>(
+    `select app_id as app, name, extract(epoch from created_at)::float8 * 1000 as at from ingest.intent where attempts = 1 and name like 'penstock-%'`,
+  )
+  return written.flatMap(({ app, name, at }) => {
+    const [own, ...others] = creates.filter(one => one.app === app && one.name === name)
+    const isLate = own !== undefined && others.length === 0 && own.at < at - exactness
+    return isLate ? [`${name} of ${app} was asked for ${at - own.at} ms before that was written down`] : []
+  })
 }
 
 /** Whether somebody was refused without a reason, as whoever asks too often. */

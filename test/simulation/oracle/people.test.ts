@@ -96,7 +96,7 @@ const truth: Readonly<Record<string, readonly Row[]>> = {
 async function judge(said: Readonly<Record<string, readonly Row[]>> = {}): Promise<readonly string[]> {
   const views: Readonly<Record<string, readonly Row[]>> = { ...truth, attendance_interval: stays, ...said }
   const rows = (text: string) => Promise.resolve(views[/classroom\.(\w+)$/.exec(text)![1]!]!)
-  const found = await examinePeople({ rows: rows as never, hoursAhead: 8 }, stored)
+  const found = await examinePeople({ rows: rows as never, turns: [{ from: 0, hours: 8 }] }, stored)
   return found.map(({ kind, text }) => `${kind} ${text.split(':')[0]}`)
 }
 
@@ -145,7 +145,7 @@ it('a week is told beside the one before it, in which who came on two days count
       ...{ ...truth, attendance_interval: stays, attendance_by_week: weeks },
     }
     const rows = (text: string) => Promise.resolve(views[/classroom\.(\w+)$/.exec(text)![1]!]!)
-    const all = await examinePeople({ rows: rows as never, hoursAhead: 8 }, later)
+    const all = await examinePeople({ rows: rows as never, turns: [{ from: 0, hours: 8 }] }, later)
     return all.filter(({ text }) => text.startsWith('classroom.attendance_by_week'))
   }
   expect(await found(told)).toEqual([])

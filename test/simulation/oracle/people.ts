@@ -1,6 +1,7 @@
 import { canonical } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
 import { pick, type Row, type StoredSchema } from './rows.ts'
+import { clockAt, type Turn } from './zones.ts'
 
 /** A view, what of it is looked at in SQL, and what that must be. */
 interface View {
@@ -23,7 +24,7 @@ interface World {
   readonly tables: StoredSchema
   readonly rooms: readonly Row[]
   readonly stays: readonly Stay[]
-  readonly hoursAhead: number
+  readonly turns: readonly Turn[]
 }
 
 const hour = 3_600_000
@@ -109,7 +110,7 @@ const views: readonly View[] = [
  * classroom.attendance_interval makes of these. Of a day of which retention took a class others tell.
  */
 export async function examinePeople(
-  { rows, hoursAhead = 0 }: Pick<Examination, 'rows' | 'hoursAhead'>,
+  { rows, turns = [] }: Pick<Examination, 'rows' | 'turns'>,
   tables: StoredSchema,
 ): Promise<readonly Finding[]> {
   const rooms = tables.get('room')!.rows
@@ -122,7 +123,7 @@ export async function examinePeople(
   const world = {
     tables,
     rooms,
-    hoursAhead,
+    turns,
     stays: stays.map(({ to, ...stay }) => ({ ...stay, to: to ?? undefined })),
   }
   const found: Finding[] = []
@@ -299,9 +300,9 @@ function lastRoles(came: readonly Row[]): ReadonlyMap<unknown, unknown> {
 }
 
 /** What the comings and goings of the classes come to that began on the same day, or in the same week. */
-function daysOf({ rooms, stays, hoursAhead }: World, nameOf: (at: number) => string): readonly Row[] {
+function daysOf({ rooms, stays, turns }: World, nameOf: (at: number) => string): readonly Row[] {
   const ofRooms = Map.groupBy(stays, ({ room }) => room)
-  const began = (room: Row) => nameOf(Number(room.started_at ?? room.valid_from) + hoursAhead * hour)
+  const began = (room: Row) => nameOf(clockAt(turns, Number(room.started_at ?? room.valid_from)))
   return [...Map.groupBy(rooms, room => canonical([room.app_id, began(room)])).values()].map(classes => {
     const visits = classes.flatMap(room => {
       const people = Map.groupBy(ofRooms.get(placeOf(room)) ?? [], ({ user }) => user)

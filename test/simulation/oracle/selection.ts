@@ -1,21 +1,53 @@
 import type { TrueCall } from '../../../sandbox/src/index.ts'
-import { askedOf, Findings } from './asked.ts'
+import { askedOf, Findings, onceEach } from './asked.ts'
 import { allowanceOf } from './contract.ts'
 import { areDetailsDue, callsGivenUp, hasRoom, readListed } from './details.ts'
 import type { Examination, Finding } from './examination.ts'
+import { takenOver } from './switched-off.ts'
 
 /** Of which calls an operator has the metrics fetched. */
 export interface Selection {
   readonly app: string
   readonly minUsers: number
+  /** From when on it is another number, ms: of a run, or since the epoch. */
+  readonly narrowed?: { readonly at: number; readonly minUsers: number }
 }
 
 /** Whether the metrics of a call are to be fetched: by who was in it, or because somebody asked for them by its ID. */
-export function isMeasured({ selection, wanted = [] }: Examination, app: string, call: TrueCall): boolean {
-  if (selection?.app !== app) return true
-  if (new Set(call.sessions.map(({ uid }) => uid)).size >= selection.minUsers) return true
-  return wanted.some(one => one.app === app && one.stream === 'call-metrics' && one.call === call.callId)
+export function isMeasured(examination: Examination, app: string, call: TrueCall): boolean {
+  return standingOf(examination, app, call) === 'measured'
 }
+
+/**
+ * A call is decided when its sessions are listed first, and what was asked for once stays asked for. Where that was while the
+ * configuration was changed, nobody can say.
+ */
+function standingOf(
+  examination: Examination,
+  app: string,
+  { callId, sessions }: TrueCall,
+): 'measured' | 'left out' | 'unsure' {
+  const { selection, wanted = [] } = examination
+  if (selection?.app !== app) return 'measured'
+  const isWanted = wanted.some(one => one.app === app && one.stream === 'call-metrics' && one.call === callId)
+  const users = new Set(sessions.map(({ uid }) => uid)).size
+  const { minUsers, narrowed } = selection
+  if (isWanted || users >= Math.max(minUsers, narrowed?.minUsers ?? 0)) return 'measured'
+  if (!narrowed || users < minUsers) return 'left out'
+  const listed = firstListed(examination).get(`${app} ${callId}`) ?? Number.POSITIVE_INFINITY
+  if (listed < narrowed.at) return 'measured'
+  return listed < narrowed.at + takenOver ? 'unsure' : 'left out'
+}
+
+/** When the sessions of each call were listed first. */
+const firstListed = onceEach(examination => {
+  const first = new Map<string, number>()
+  for (const { app, operation, query, time, answer } of askedOf(examination)) {
+    const key = `${app} ${query.get('call_id')}`
+    if (operation === 'callSessions' && answer === 'served' && !first.has(key)) first.set(key, time)
+  }
+  return first
+})
 
 interface Told {
   readonly id: string
@@ -55,7 +87,9 @@ export async function examineSelection(examination: Examination): Promise<readon
     if (!row || sessions.length === 0 || isGivenUp || !areDetailsDue(examination, call, allowance)) continue
     if (!isListed(call)) continue
     const wrong = (text: string) => found.add('different', `${app} selection`, `${callId} ${text}`)
-    const isLeftOut = !isMeasured(examination, app, call)
+    const standing = standingOf(examination, app, call)
+    if (standing === 'unsure') continue
+    const isLeftOut = standing === 'left out'
     if (row.leftOut !== isLeftOut) wrong(isLeftOut ? 'is not told to be left out' : 'is told to be left out')
     if (!isLeftOut) continue
     if (asked.has(callId)) wrong('is left out, and its metrics are asked for')

@@ -1,6 +1,7 @@
 import { canonical } from './canonical.ts'
 import type { Examination, Finding } from './examination.ts'
 import { pick, type Row, share } from './rows.ts'
+import { clockAt, momentOf } from './zones.ts'
 
 /** A view that says again, or adds up, what others are judged by: what it tells, and what it must. */
 interface View {
@@ -12,7 +13,7 @@ interface View {
   readonly expected: (from: (name: string) => readonly Row[], examination: Judged) => readonly Row[]
 }
 
-type Judged = Pick<Examination, 'rows' | 'apps' | 'start' | 'end' | 'hoursAhead'>
+type Judged = Pick<Examination, 'rows' | 'apps' | 'start' | 'end' | 'turns'>
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -153,21 +154,21 @@ const places = ['room-events', 'popup-quiz', 'poll', 'recordings', 'resources']
 const inOrder = (streams: readonly string[]) =>
   streams.toSorted((one, other) => places.indexOf(one) - places.indexOf(other))
 
-/** Of two months, in which no zone of a run changes its clocks. */
+/** Of the last eleven weeks: where clocks were changed in them, a day had 23 or 25 hours. */
 const schoolDay: View = {
   name: 'classroom.school_day',
   told: `select app_id, day::text, week::text, days_ago, ${ms('begins_at')} as begins, ${ms('ends_at')} as ends from classroom.school_day
-         where days_ago < 60 order by app_id, day desc`,
+         where days_ago < 77 order by app_id, day desc`,
   from: { zones: 'select app_id from ingest.app' },
-  expected: (from, { end, hoursAhead = 0 }) => {
-    const today = Math.floor((end + hoursAhead * hour) / day) * day
+  expected: (from, { end, turns = [] }) => {
+    const today = Math.floor(clockAt(turns, end) / day) * day
     return from('zones').flatMap(({ app_id }) =>
-      Array.from({ length: 60 }, (_, days_ago) => {
+      Array.from({ length: 77 }, (_, days_ago) => {
         const at = today - days_ago * day
         const monday = at - ((new Date(at).getUTCDay() + 6) % 7) * day
         return {
           ...{ app_id, day: dateOf(at), week: dateOf(monday), days_ago },
-          ...{ begins: at - hoursAhead * hour, ends: at + day - hoursAhead * hour },
+          ...{ begins: momentOf(turns, at), ends: momentOf(turns, at + day) },
         }
       }),
     )
