@@ -6,7 +6,9 @@ export interface StoredSeries {
   readonly sid: string
   readonly peer: string
   readonly mid: number
-  /** `time=value`, apart by commas; times are Unix seconds. */
+  /** Unix seconds. */
+  readonly times: readonly number[]
+  /** `time=value`, apart by commas. */
   readonly pairs: string
   /** What stands beside each, apart by line breaks; null where nothing stands beside any. */
   readonly extras: string | null

@@ -29,13 +29,32 @@ export async function examineMeasured(
   return judges.flatMap(({ findings }) => findings())
 }
 
-function readSeries(examination: Examination, where: string) {
+type Read = Omit<StoredSeries, 'times'>
+
+async function readSeries(examination: Examination, where: string) {
+  // To have Postgres sort them costs half as much as all the rest: in the order of the key they are in that of their times.
   // Of what date_part answers, a double, the text is made at once; extract would reckon with decimals.
-  return byCall<StoredSeries>(
+  const read = await byCall<Read>(
     examination,
     `select call_id, sid, peer_uid as peer, mid,
-            string_agg(date_part('epoch', at)::text || '=' || value::text, ',' order by at) as pairs,
-            case when bool_or(extra is not null) then string_agg(coalesce(extra::text, ''), chr(10) order by at) end as extras
-     from analytics.session_metric ${where} group by 1, 2, 3, 4`,
+            string_agg(date_part('epoch', at)::text || '=' || value::text, ',') as pairs,
+            case when bool_or(extra is not null) then string_agg(coalesce(extra::text, ''), chr(10)) end as extras
+     from analytics.session_metric ${where} group by call_id, sid, mid, peer_uid`,
   )
+  return (callId: string) => read(callId).map(inOrder)
+}
+
+/** With the times; sorted by them where they came otherwise. */
+export function inOrder(series: Read): StoredSeries {
+  const pairs = series.pairs.split(',')
+  const times = pairs.map(pair => Number(pair.slice(0, pair.indexOf('='))))
+  if (times.every((time, n) => n === 0 || times[n - 1]! <= time)) return { ...series, times }
+  const order = [...times.keys()].sort((a, b) => times[a]! - times[b]!)
+  const extras = series.extras?.split('\n')
+  return {
+    ...series,
+    times: order.map(n => times[n]!),
+    pairs: order.map(n => pairs[n]).join(','),
+    extras: extras ? order.map(n => extras[n]).join('\n') : null,
+  }
 }

@@ -15,7 +15,8 @@ export async function judgeSamples(examination: Examination): Promise<CallJudge>
   const measured = new Set(
     (
       await rows<{ key: string }>(
-        `select distinct app_id || ' ' || call_id as key from analytics.session_metric`,
+        `select app_id || ' ' || call_id as key from (select distinct app_id, call_id from analytics.session_series) s
+         where exists (select from analytics.session_metric m where (m.app_id, m.call_id) = (s.app_id, s.call_id))`,
       )
     ).map(({ key }) => key),
   )
@@ -166,7 +167,7 @@ function compareExtras(found: Findings, name: string, row: StoredSeries, { switc
     if (isThird || isNoted) found.add('different', 'call-metrics extra', `${name}: nothing`)
     return
   }
-  const times = row.pairs.split(',').map(pair => Number(pair.split('=')[0]))
+  const { times } = row
   row.extras.split('\n').forEach((extra, n) => {
     const at = times[n]!
     const plain = isThird ? `[${at % 7}]` : ''

@@ -172,12 +172,12 @@ function compareCounts(found: Findings, name: string, row: Counts, of: readonly 
 /** What the world says of the moments that are stored. */
 function valuesIn(series: readonly StoredSeries[], truth: readonly TrueSeries[]): readonly Value[] {
   const stored = new Map<string, Set<number>>()
-  for (const { sid, mid, peer, pairs } of series) {
+  for (const { sid, mid, peer, times: seconds } of series) {
     // Of whom a value is, may be unsaid where it is the session's own user.
     const key = `${sid} ${mid} ${peer || '0'}`
     const times = stored.get(key) ?? new Set()
     stored.set(key, times)
-    for (const pair of pairs.split(',')) times.add(Math.round(Number(pair.slice(0, pair.indexOf('=')))))
+    for (const second of seconds) times.add(Math.round(second))
   }
   const values: Value[] = []
   for (const { sid, mid, peer, moments, values: all } of truth) {
