@@ -158,7 +158,14 @@ describe('an answer of a feed', () => {
   it('says of a room what the rest of its events say', () => {
     const ended = { ...event('maths', 5, { state: 2 }), cmd: 1, at: '2026-01-01T00:00:05.000Z' }
     const change = { room_uuid: 'maths', sequence: 5, at: ended.at, state: 2, started_at: null, extra: null }
-    const room = { room_uuid: 'maths', state: 2, state_sequence: 5, started_at: null, ended_at: ended.at }
+    const room = {
+      room_uuid: 'maths',
+      state: 2,
+      state_sequence: 5,
+      started_at: null,
+      ended_at: ended.at,
+      ended_by: null,
+    }
     const rowsUpTo = (...later: readonly ReturnType<typeof event>[]) =>
       ({
         ...rowsOf(ended, ...later),
@@ -172,7 +179,14 @@ describe('an answer of a feed', () => {
     const later = { ...event('maths', 6), at: '2026-01-01T00:00:06.000Z' }
     expect(heard.answer().unstored(rowsUpTo(later))['classroom.room']).toEqual([
       {
-        ...{ room_uuid: 'maths', state: null, state_sequence: null, started_at: null, ended_at: null },
+        ...{
+          room_uuid: 'maths',
+          state: null,
+          state_sequence: null,
+          started_at: null,
+          ended_at: null,
+          ended_by: null,
+        },
         ...{ first_event_at: later.at, last_event_at: later.at },
       },
     ])
