@@ -228,7 +228,7 @@ with
     union all select w.reason, true from weighed w where not w.kept
   ),
   pending as materialized (
-    select d.*, e.alike or a.set_aside as alike, e.certain or a.set_aside as certain from (
+    select d.*, e.alike or a.has_letter as alike, e.certain or a.has_letter as certain from (
       select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time,
              d.other -> 'data' as data, d.seen_at
       from ingest.divergence d
@@ -250,7 +250,7 @@ with
           select l.body from ingest.dead_letter l
           where l.app_id = :app and l.stream = :stream and l.series = :series
             and l.reason in ('missing_key', 'wrong_type', 'out_of_range', 'store_refused')
-        ) l where encode(l.bytes, 'escape') ~ ('"sequence":"?' || d.sequence || '"?[,}]')) as set_aside) a
+        ) l where encode(l.bytes, 'escape') ~ ('"sequence":"?' || d.sequence || '"?[,}]')) as has_letter) a
   ), confirmed as (
     update ingest.divergence d set resolved_at = ingest.clock() from pending p
     where d.id = p.id and p.alike and (p.certain or not exists (select from pending o where not o.alike))

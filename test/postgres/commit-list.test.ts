@@ -131,7 +131,8 @@ describe('a page of a list', () => {
       await listed(3, entry('one', 'a'))
       expect(await files()).toEqual([first, { ...second, gone: at(2) }, { ...third, gone: at(3) }])
       await listed(4, entry('one', 'a', 'b'), entry('two', 'd'))
-      expect(await files()).toEqual([first, second, { ...third, url: 'd' }])
+      const another = { ...third, ordinal: 1, url: 'd' }
+      expect(await files()).toEqual([first, second, { ...third, gone: at(3) }, another])
     })
   })
 

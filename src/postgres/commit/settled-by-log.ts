@@ -13,7 +13,7 @@ const isCertain = (d: string) => `${d}.event_time <> 'null' or e.data = ${d}.dat
  * Whether the log told something at the place of `d` that was set aside, on this page (`offered`) or before: what the feed told
  * there will never be confirmed otherwise. Letters are the bytes of single items.
  */
-const isSetAside = (d: string) => `exists (
+const hasLetter = (d: string) => `exists (
         select from (
           select o.bytes from offered o
           union all
@@ -29,7 +29,7 @@ const isSetAside = (d: string) => `exists (
  */
 export const confirmed = `
   pending as materialized (
-    select d.*, e.alike or a.set_aside as alike, e.certain or a.set_aside as certain from (
+    select d.*, e.alike or a.has_letter as alike, e.certain or a.has_letter as certain from (
       select d.id, d.key::bigint as sequence, (d.other ->> 'cmd')::int as cmd, d.other -> 'event_time' as event_time,
              d.other -> 'data' as data, d.seen_at
       from ingest.divergence d
@@ -43,7 +43,7 @@ export const confirmed = `
         where e.app_id = :app and e.room_uuid = :series and e.incarnation = :incarnation::int
           and e.sequence = d.sequence and e.source = 'log'
       ) e where ${isAlike('d')}
-    ) e cross join lateral (select ${isSetAside('d')} as set_aside) a
+    ) e cross join lateral (select ${hasLetter('d')} as has_letter) a
   ), confirmed as (
     update ingest.divergence d set resolved_at = ingest.clock() from pending p
     where d.id = p.id and p.alike and (p.certain or not exists (select from pending o where not o.alike))

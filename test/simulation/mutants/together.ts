@@ -189,7 +189,7 @@ export const together: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/postgres/commit/settled-by-log.ts',
-    find: 'e.alike or a.set_aside as alike, e.certain or a.set_aside as certain',
+    find: 'e.alike or a.has_letter as alike, e.certain or a.has_letter as certain',
     put: 'e.alike, e.certain',
   },
 ]
