@@ -143,7 +143,7 @@ with
       ended_at = case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end,
-      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at = excluded.ended_at then excluded.ended_by end
+      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at is not null then excluded.ended_by end
                    from (select case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end as at) e),

@@ -88,6 +88,19 @@ describe.each([
     expect([ended_at, ended_by]).toEqual([new Date(time(5)), new Date(time(30))])
   })
 
+  it('is told late too where what came after it was read before', async () => {
+    const room = await freshRoom(db)
+    const rows = late(room, 30)
+    const [row] = rows['classroom.room'] ?? []
+    await db.store.commit(
+      logPage(room, 0, { rows: rowSet({ 'classroom.room': [roomRow(room, { first: 1, last: 7 })] }) }),
+    )
+    const untimed = rowSet({ ...rows, 'classroom.room': [{ ...row, ended_at: null }] })
+    await db.store.commit(logPage(room, 1, { rows: untimed }))
+    const { ended_at, ended_by } = await roomOf(db, room)
+    expect([ended_at, ended_by]).toEqual([new Date(time(5)), new Date(time(30))])
+  })
+
   it('is none once the class is started again', async () => {
     const room = await commit()
     const again = { room_uuid: room, sequence: 6, state: 1, started_at: null, at: time(35), extra: null }

@@ -188,9 +188,9 @@ const mergedEnd = `case
         when excluded.state_sequence is null or t.state_sequence > (${courseOf('sequence')}) then t.ended_at
         else (${courseOf('ended_at')}) end`
 
-/** An end that was known keeps what is said of it; one of which another telling says when it was needs nothing more. */
+/** An end that was known keeps what is said of it; another one is of the page that tells it. */
 function endedBy(end: string): string {
-  return `(select case when e.at = t.ended_at then t.ended_by when e.at = excluded.ended_at then excluded.ended_by end
+  return `(select case when e.at = t.ended_at then t.ended_by when e.at is not null then excluded.ended_by end
                    from (select ${end} as at) e)`
 }
 

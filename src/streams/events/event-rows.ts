@@ -62,8 +62,9 @@ export function roomRows(
   const eventsByRoom = Map.groupBy(events, event => event.room_uuid)
   return [...eventsByRoom].map(([room_uuid, all]) => {
     const own = all.filter(event => firm.has(event))
-    const life = lifeOf(changesByRoom.get(room_uuid) ?? [], own, toldBy)
-    return { room_uuid, ...life, ...spanOf(own) }
+    const told = changesByRoom.get(room_uuid) ?? []
+    const ended_by = hasLateEnd(all, told) ? toldBy : null
+    return { room_uuid, ...lifeOf(told, own), ended_by, ...spanOf(own) }
   })
 }
 
@@ -71,9 +72,8 @@ export function roomRows(
 function lifeOf(
   changes: readonly RoomStateChangeRow[],
   own: readonly RoomEventRow[],
-  toldBy: Timestamp | null,
-): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at' | 'ended_by'> {
-  const firm = new Map(own.map(event => [event.sequence, event]))
+): Pick<RoomRow, 'state' | 'state_sequence' | 'started_at' | 'ended_at'> {
+  const firm = new Set(own.map(({ sequence }) => sequence))
   const ordered = changes.toSorted((a, b) => bySequence(a.sequence, b.sequence))
   const last = ordered.at(-1)
   const start = ordered.find(({ state }) => state === roomStates.started)
@@ -84,8 +84,13 @@ function lifeOf(
     state_sequence: last?.sequence ?? null,
     started_at: start?.started_at ?? (start && firm.has(start.sequence) ? start.at : null),
     ended_at: end?.at ?? null,
-    ended_by: end && firm.get(end.sequence)?.at_source === 'neighbour' ? toldBy : null,
   }
+}
+
+/** Whether an end has the time of an event before it; which one counts is for all that is known of the room to decide. */
+function hasLateEnd(events: readonly RoomEventRow[], changes: readonly RoomStateChangeRow[]): boolean {
+  const ends = new Set(changes.filter(({ state }) => isOver(state)).map(({ sequence }) => sequence))
+  return events.some(({ sequence, at_source }) => at_source === 'neighbour' && ends.has(sequence))
 }
 
 /** What changes of state say of the room that they made; `heardAt` is when it ended where no time says so, ms. */

@@ -180,8 +180,8 @@ export const together: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/events/event-rows.ts',
-    find: "?.at_source === 'neighbour' ? toldBy : null",
-    put: "?.at_source === 'event' ? toldBy : null",
+    find: 'hasLateEnd(all, told) ? toldBy : null',
+    put: 'told.length < 0 ? toldBy : null',
   },
   {
     name: 'set-aside-and-waited-for',
