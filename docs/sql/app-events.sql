@@ -113,13 +113,13 @@ with
     returning (xmax = 0) as fresh
   ),
   seen_room as materialized (
-    select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.ended_by, d.first_event_at, d.last_event_at, p.incarnation
-    from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz)
+    select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.ended_by, d.late_ends, d.first_event_at, d.last_event_at, p.incarnation
+    from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz, late_ends jsonb)
     join place p using (room_uuid)
     where exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
       and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)
     union all
-    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, null, j.first_event_at, j.last_event_at, j.incarnation
+    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, null, null, j.first_event_at, j.last_event_at, j.incarnation
     from (
       select j.room_uuid, j.incarnation, min(j.at) filter (where j.fresh) as first_event_at,
              max(j.at) filter (where j.fresh) as last_event_at
@@ -133,7 +133,8 @@ with
   ), stored_room as (
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, ended_by,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at, s.ended_by,
+    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
+           case when s.ended_at in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at)) then s.ended_by end,
            s.first_event_at, s.last_event_at, ingest.clock(), ingest.clock() - :memory::interval * 0.75
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
@@ -143,10 +144,10 @@ with
       ended_at = case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end,
-      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at is not null then excluded.ended_by end
+      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at)) then s.ended_by end
                    from (select case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
-        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end as at) e),
+        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end as at) e cross join seen_room s where s.room_uuid = t.room_uuid),
       valid_from = least(t.valid_from, excluded.valid_from),
       last_event_at = greatest(t.last_event_at, excluded.last_event_at),
       verified_at = t.verified_at

@@ -50,7 +50,7 @@ with
   page as materialized (
     select p.* from json_to_recordset(:pages::json) as p(n int, stream text, series text, incarnation int, listed boolean,
       version int, cursor text, stream_state jsonb, caught_up boolean, age double precision, region text, state int, state_sequence bigint,
-      started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz,
+      started_at timestamptz, ended_at timestamptz, ended_by timestamptz, late_ends jsonb, last_event_at timestamptz, first_event_at timestamptz,
       heard double precision)
   ),
   stood as materialized (
@@ -106,7 +106,8 @@ with
   ), stored_room as (
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, ended_by,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, s.region, s.state, s.state_sequence, s.started_at, s.ended_at, s.ended_by,
+    select :app, s.room_uuid, s.incarnation, s.region, s.state, s.state_sequence, s.started_at, s.ended_at,
+           case when s.ended_at in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at)) then s.ended_by end,
            s.first_event_at, s.last_event_at, ingest.clock(), case when s.caught_up and coalesce(s.state, 0) < 2 then ingest.clock() else ingest.clock() - :memory::interval * 0.75 end
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
@@ -116,10 +117,10 @@ with
       ended_at = case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end,
-      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at is not null then excluded.ended_by end
+      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at)) then s.ended_by end
                    from (select case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
-        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end as at) e),
+        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end as at) e cross join seen_room s where s.room_uuid = t.room_uuid),
       valid_from = least(t.valid_from, excluded.valid_from),
       last_event_at = greatest(t.last_event_at, least(excluded.last_event_at, to_timestamp((select s.heard from seen_room s where s.room_uuid = t.room_uuid) / 1000))),
       verified_at = case when (select s.caught_up from seen_room s where s.room_uuid = t.room_uuid) and coalesce(case when excluded.state_sequence >= coalesce(t.state_sequence, -1) then excluded.state else t.state end, 0) < 2 then ingest.clock() else greatest(t.verified_at, ingest.clock() - :memory::interval * 0.75) end, forgotten_at = null, region = excluded.region

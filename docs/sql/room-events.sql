@@ -131,13 +131,14 @@ with
     returning (xmax = 0) as fresh
   ),
   seen_room as materialized (
-    select d.*, p.incarnation from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz)
+    select d.*, p.incarnation from json_to_recordset(:rows_room::json) as d(room_uuid text, state int, state_sequence bigint, started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz, late_ends jsonb)
     join place p using (room_uuid)
     where true
   ), stored_room as (
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, ended_by,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at, s.ended_by,
+    select :app, s.room_uuid, s.incarnation, :region, s.state, s.state_sequence, s.started_at, s.ended_at,
+           case when s.ended_at in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at)) then s.ended_by end,
            s.first_event_at, s.last_event_at, ingest.clock(), case when :caught_up::boolean and coalesce(s.state, 0) < 2 then ingest.clock() else ingest.clock() - :memory::interval * 0.75 end
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set
@@ -147,10 +148,10 @@ with
       ended_at = case when exists (select from restated) then (select r.ended_at from restated r) else case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
         else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end end,
-      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at is not null then excluded.ended_by end
+      ended_by = (select case when e.at = t.ended_at then t.ended_by when e.at in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at)) then s.ended_by end
                    from (select case when exists (select from restated) then (select r.ended_at from restated r) else case
         when excluded.state_sequence is null or t.state_sequence > (select c.sequence from course c where c.room_uuid = t.room_uuid) then t.ended_at
-        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end end as at) e),
+        else (select c.ended_at from course c where c.room_uuid = t.room_uuid) end end as at) e cross join seen_room s where s.room_uuid = t.room_uuid),
       valid_from = least(case when exists (select from restated)
         then (select r.valid_from from restated r) else t.valid_from end, excluded.valid_from),
       last_event_at = greatest(t.last_event_at, least(excluded.last_event_at,

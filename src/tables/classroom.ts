@@ -55,6 +55,7 @@ export const room = table(
     },
     given: {
       first_event_at: optional.timestamp('Time of the first event of the page, which becomes valid_from'),
+      late_ends: optional.json('Times that ends on the page have from events before them'),
     },
     made: {
       region: optional.text('Region whose feed named the room, or in which its log was read last'),

@@ -12,7 +12,7 @@ import {
   type TestStore,
   time,
 } from './harness.ts'
-import { freshRoom, roomOf } from './rooms.ts'
+import { feed, freshRoom, roomOf } from './rooms.ts'
 
 let db: TestStore
 beforeAll(async () => {
@@ -27,7 +27,7 @@ function late(room: string, told: number) {
   })
   const row = roomRow(room, { state: 2, stateSequence: 5, started: 1, ended: 5, first: 1, last: 5 })
   return rowSet({
-    'classroom.room': [{ ...row, ended_by: time(told) }],
+    'classroom.room': [{ ...row, ended_by: time(told), late_ends: [time(5)] }],
     'classroom.room_event': [
       event(room, 1, { cmd: 1 }),
       { ...event(room, 5, { cmd: 1, own: null, at: 5 }), at_source: 'neighbour', received_at: time(told) },
@@ -99,6 +99,51 @@ describe.each([
     await db.store.commit(logPage(room, 1, { rows: untimed }))
     const { ended_at, ended_by } = await roomOf(db, room)
     expect([ended_at, ended_by]).toEqual([new Date(time(5)), new Date(time(30))])
+  })
+
+  it('is the earlier one of two, also where the feed told the first of them later than the other is dated', async () => {
+    const room = await freshRoom(db)
+    const row = roomRow(room, { state: 3, stateSequence: 6, first: 1, last: 7 })
+    const change = (sequence: number, state: number, at: number) => ({
+      ...{ room_uuid: room, sequence, state, started_at: null, at: time(at), extra: null },
+    })
+    const told = (sequence: number, at: number) => event(room, sequence, { cmd: 1, own: null, at })
+    await db.store.follow(me, app, 'app-events', '')
+    await feed(db, {
+      rows: rowSet({
+        'classroom.room': [roomRow(room, { state: 2, stateSequence: 5, ended: 12, first: 12, last: 12 })],
+        'classroom.room_event': [told(5, 12)],
+        'classroom.room_state_change': [change(5, 2, 12)],
+      }),
+    })
+    const rows = rowSet({
+      'classroom.room': [{ ...row, ended_at: time(4), ended_by: time(30), late_ends: [time(4), time(7)] }],
+      'classroom.room_event': [5, 6].map(sequence => ({
+        ...told(sequence, 2 * sequence - 6),
+        at_source: 'neighbour',
+      })),
+      'classroom.room_state_change': [change(5, 2, 4), change(6, 3, 7)],
+    })
+    await db.store.commit(logPage(room, 0, { rows }))
+    const { ended_at, ended_by } = await roomOf(db, room)
+    expect([ended_at, ended_by]).toEqual([new Date(time(7)), new Date(time(30))])
+  })
+
+  it('has the time of the feed where that told it before', async () => {
+    const room = await freshRoom(db)
+    const heard = { room_uuid: room, sequence: 5, state: 2, started_at: null, at: time(12), extra: null }
+    await db.store.follow(me, app, 'app-events', '')
+    await feed(db, {
+      rows: rowSet({
+        'classroom.room': [roomRow(room, { state: 2, stateSequence: 5, ended: 12, first: 12, last: 12 })],
+        'classroom.room_event': [event(room, 5, { cmd: 1, own: null, at: 12 })],
+        'classroom.room_state_change': [heard],
+      }),
+    })
+    await db.rows('update classroom.room set ended_at = null where room_uuid = $1', [room])
+    await db.store.commit(logPage(room, 0, { rows: late(room, 30) }))
+    const { ended_at, ended_by } = await roomOf(db, room)
+    expect([ended_at, ended_by]).toEqual([new Date(time(12)), null])
   })
 
   it('is none once the class is started again', async () => {

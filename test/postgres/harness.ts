@@ -180,6 +180,7 @@ export function roomRow(room: string, options: RoomOptions = {}) {
     started_at: iso(options.started),
     ended_at: iso(options.ended),
     ended_by: null,
+    late_ends: null,
     first_event_at: iso(options.first),
     last_event_at: iso(options.last),
   }

@@ -240,6 +240,13 @@ function allRows(page: PageCommit, writes: readonly Table[]): RowSet {
 function touched(page: PageCommit): readonly RoomRow[] {
   const rooms = page.rows['classroom.room'] ?? []
   if (rooms.some(each => each.room_uuid === page.series)) return rooms
-  const blank = { state: null, state_sequence: null, started_at: null, ended_at: null, ended_by: null }
+  const blank = {
+    state: null,
+    state_sequence: null,
+    started_at: null,
+    ended_at: null,
+    ended_by: null,
+    late_ends: null,
+  }
   return [...rooms, { room_uuid: page.series, ...blank, first_event_at: null, last_event_at: null }]
 }

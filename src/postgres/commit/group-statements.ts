@@ -73,7 +73,7 @@ export const moved = statement(
   page as materialized (
     select p.* from json_to_recordset(:pages::json) as p(n int, stream text, series text, incarnation int, listed boolean,
       version int, cursor text, stream_state jsonb, caught_up boolean, age double precision, region text, state int, state_sequence bigint,
-      started_at timestamptz, ended_at timestamptz, ended_by timestamptz, last_event_at timestamptz, first_event_at timestamptz,
+      started_at timestamptz, ended_at timestamptz, ended_by timestamptz, late_ends jsonb, last_event_at timestamptz, first_event_at timestamptz,
       heard double precision)
   ),
   stood as materialized (

@@ -125,13 +125,13 @@ export function toldChanges(source: Source): readonly string[] {
  * A feed proves that a room is alive only by events that are new; a log always does. Where others beside them must wait,
  * the room becomes what those say that are stored, and nothing of what waits.
  */
-const roomsOfFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.ended_by, d.first_event_at, d.last_event_at, p.incarnation
+const roomsOfFeed = `select d.room_uuid, d.state, d.state_sequence, d.started_at, d.ended_at, d.ended_by, d.late_ends, d.first_event_at, d.last_event_at, p.incarnation
     from ${incoming(room)}
     join place p using (room_uuid)
     where exists (select from judged j where j.room_uuid = d.room_uuid and j.fresh)
       and not exists (select from judged j where j.room_uuid = d.room_uuid and j.contradicts)
     union all
-    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, null, j.first_event_at, j.last_event_at, j.incarnation
+    select j.room_uuid, s.state, s.state_sequence, s.started_at, null, null, null, j.first_event_at, j.last_event_at, j.incarnation
     from (
       select j.room_uuid, j.incarnation, min(j.at) filter (where j.fresh) as first_event_at,
              max(j.at) filter (where j.fresh) as last_event_at
@@ -188,10 +188,14 @@ const mergedEnd = `case
         when excluded.state_sequence is null or t.state_sequence > (${courseOf('sequence')}) then t.ended_at
         else (${courseOf('ended_at')}) end`
 
-/** An end that was known keeps what is said of it; another one is of the page that tells it. */
+/** Whether the seen room `s` has the end from an event before it. */
+const isLate = (end: string) =>
+  `${end} in (select l.at::timestamptz from jsonb_array_elements_text(s.late_ends) l(at))`
+
+/** An end that was known keeps what is said of it; another one has it from the page that dates it late. */
 function endedBy(end: string): string {
-  return `(select case when e.at = t.ended_at then t.ended_by when e.at is not null then excluded.ended_by end
-                   from (select ${end} as at) e)`
+  return `(select case when e.at = t.ended_at then t.ended_by when ${isLate('e.at')} then s.ended_by end
+                   from (select ${end} as at) e cross join seen_room s where s.room_uuid = t.room_uuid)`
 }
 
 /** An event that the feed told before shows no life anew when its log tells it. */
@@ -223,7 +227,8 @@ export function storedRooms(source: Source): string {
   ), stored_room as (
     insert into classroom.room as t (app_id, room_uuid, incarnation, region, state, state_sequence, started_at, ended_at, ended_by,
                                      valid_from, last_event_at, first_seen_at, verified_at)
-    select :app, s.room_uuid, s.incarnation, ${source === 'group' ? 's.region' : ':region'}, s.state, s.state_sequence, s.started_at, s.ended_at, s.ended_by,
+    select :app, s.room_uuid, s.incarnation, ${source === 'group' ? 's.region' : ':region'}, s.state, s.state_sequence, s.started_at, s.ended_at,
+           case when ${isLate('s.ended_at')} then s.ended_by end,
            s.first_event_at, s.last_event_at, ingest.clock(), ${verified.first}
     from seen_room s
     on conflict (app_id, room_uuid, incarnation) do update set

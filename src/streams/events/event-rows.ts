@@ -63,8 +63,9 @@ export function roomRows(
   return [...eventsByRoom].map(([room_uuid, all]) => {
     const own = all.filter(event => firm.has(event))
     const told = changesByRoom.get(room_uuid) ?? []
-    const ended_by = hasLateEnd(all, told) ? toldBy : null
-    return { room_uuid, ...lifeOf(told, own), ended_by, ...spanOf(own) }
+    const late_ends = lateEnds(all, told)
+    const ended_by = late_ends === null ? null : toldBy
+    return { room_uuid, ...lifeOf(told, own), ended_by, late_ends, ...spanOf(own) }
   })
 }
 
@@ -87,10 +88,14 @@ function lifeOf(
   }
 }
 
-/** Whether an end has the time of an event before it; which one counts is for all that is known of the room to decide. */
-function hasLateEnd(events: readonly RoomEventRow[], changes: readonly RoomStateChangeRow[]): boolean {
+/** Times that ends have from events before them; null for none. Which end counts is for all that is known of the room to decide. */
+function lateEnds(
+  events: readonly RoomEventRow[],
+  changes: readonly RoomStateChangeRow[],
+): readonly Timestamp[] | null {
   const ends = new Set(changes.filter(({ state }) => isOver(state)).map(({ sequence }) => sequence))
-  return events.some(({ sequence, at_source }) => at_source === 'neighbour' && ends.has(sequence))
+  const late = events.filter(({ sequence, at_source }) => at_source === 'neighbour' && ends.has(sequence))
+  return late.length > 0 ? late.map(({ at }) => at) : null
 }
 
 /** What changes of state say of the room that they made; `heardAt` is when it ended where no time says so, ms. */

@@ -165,6 +165,7 @@ describe('an answer of a feed', () => {
       started_at: null,
       ended_at: ended.at,
       ended_by: null,
+      late_ends: null,
     }
     const rowsUpTo = (...later: readonly ReturnType<typeof event>[]) =>
       ({
@@ -186,6 +187,7 @@ describe('an answer of a feed', () => {
           started_at: null,
           ended_at: null,
           ended_by: null,
+          late_ends: null,
         },
         ...{ first_event_at: later.at, last_event_at: later.at },
       },

@@ -180,8 +180,8 @@ export const together: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/streams/events/event-rows.ts',
-    find: 'hasLateEnd(all, told) ? toldBy : null',
-    put: 'told.length < 0 ? toldBy : null',
+    find: 'const ended_by = late_ends === null ? null : toldBy',
+    put: 'const ended_by = late_ends === null ? toldBy : null',
   },
   {
     name: 'set-aside-and-waited-for',
