@@ -79,7 +79,7 @@ export function nextSync(
   const quiet = nextQuiet(state, finding)
   const isRare = state.news === 'told' && !finding.unfinished
   const grown = isRare ? cadence.idleEvery : growingInterval(cadence, quiet)
-  const interval = cadence.moments ? nextTurn(cadence, now) : grown * (0.95 + chance / 10)
+  const interval = cadence.moments ? nextTurn(cadence, now) : spread(grown, chance)
   if (state.endedAt === undefined) return { kind: 'sync', after: interval, quiet }
   const left = state.endedAt + cadence.memory * LAST_SYNC - now
   if (left <= 0) {
@@ -90,13 +90,17 @@ export function nextSync(
 }
 
 /**
- * When a series has its next turn that others read `ago` ms ago, where a log told since that nothing happened: as late as if this
- * process had read it. At once, 0, unless it is asked as seldom as any that is idle. `chance` as in nextSync.
+ * In how many ms a series is read next that another process read `ago` ms ago, where its log told since that nothing happened:
+ * when that process would have read it, if it is as quiet as can be; else 0. `chance` as in nextSync.
  */
 export function restOf(cadence: Cadence, quiet: number, ago: number, chance: number): number {
   const isIdle = growingInterval(cadence, quiet) >= cadence.idleEvery
   if (cadence.moments || !isIdle) return 0
-  return Math.max(0, cadence.idleEvery * (0.95 + chance / 10) - ago)
+  return Math.max(0, spread(cadence.idleEvery, chance) - ago)
+}
+
+function spread(interval: number, chance: number): number {
+  return interval * (0.95 + chance / 10)
 }
 
 /** ms to the next sync of a series in which something happens. */

@@ -110,8 +110,8 @@ function openRoom(page: Page, read: EventPage, { incarnation }: LogState): ToRow
 
 /**
  * Marks of the first ten events of a log and, where none of them has a time of its own, of the first one after them that has,
- * with spaces between them: sequence, cmd, and the event's own time (ms in base 36) or, behind a tilde, a hash of its data. It is one text because it is stored with every page: as lists it would be most of what
- * is written of a log that stands still.
+ * with spaces between them: sequence, cmd, and the event's own time (ms in base 36) or, behind a tilde, a hash of its data. It is
+ * one text because it is stored with every page: as lists it would be most of what is written of a log that stands still.
  */
 type Fingerprint = string
 

@@ -84,7 +84,10 @@ export interface PageCommit extends Commit, Pick<PageResult, 'streamState' | 'ro
   readonly cursor: string | null
   /** The log or list was read to its end. */
   readonly caughtUp: boolean
-  /** How long ago it was asked for by the earlier of the two clocks, ms: what came since is not in it, however long it waited to be stored. Told of what is of a room beside its log. */
+  /**
+   * How long ago it was asked for by the earlier of the two clocks, ms: what came since is not in it, however long it waited to
+   * be stored. Told of what is of a room beside its log.
+   */
   readonly age?: () => number
   readonly source: 'feed' | 'log' | 'list'
   /** The page proves nothing of its room, not even that it is still there. */

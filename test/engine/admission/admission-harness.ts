@@ -35,5 +35,21 @@ export function makeHarness() {
       ...parts,
     })
   const heldFor = admission.heldFor.bind(admission)
-  return { ...harness, ofRoom, ofFeed, heldFor, controller }
+  /** Each lane asks, one request after the other with a second between, for `lasts` ms; answers what was asked. */
+  const askOn = async (lasts: number, lanes: readonly (() => Promise<unknown>)[]) => {
+    const { clock, transport } = harness
+    const under = lanes.map(async ask => {
+      while (!signal.aborted) {
+        await ask()
+        await clock.sleep(second, signal)
+      }
+    })
+    await clock.advance(lasts)
+    const asked = transport.asked.filter(({ at }) => at < lasts)
+    controller.abort()
+    await clock.advance(0)
+    await Promise.all(under)
+    return asked
+  }
+  return { ...harness, ofRoom, ofFeed, heldFor, askOn, controller }
 }
