@@ -182,6 +182,30 @@ export function hintedDelay(
   return change === 'hole' || known === 'new' ? 0 : nextTurn(cadence, now)
 }
 
+/** What is remembered of the holes in its events that a feed told of a room; ms. */
+export interface HoleNews {
+  /** Before this time no other one is followed at once. */
+  readonly until: number
+  readonly wait: number
+}
+
+/**
+ * Whether the log of a room is read at once where the feed tells of a hole, and what is remembered of that. Some providers number
+ * with holes, and some feeds tell the same again and again: then the log has nothing to add, and is read at once ever more
+ * seldom, up to the time for which the provider knows a room, and otherwise as on any other news. Where no hole was told of for as
+ * long as the last wait, the next one is the first again. `now` in ms on the clock of `before`.
+ */
+export function hearHole(
+  { activeEvery, memory }: Cadence,
+  before: HoleNews | undefined,
+  now: number,
+): HoleNews & { readonly isAtOnce: boolean } {
+  if (before && now < before.until) return { ...before, isAtOnce: false }
+  const goesOn = before !== undefined && now - before.until <= before.wait
+  const wait = goesOn ? Math.min(2 * before.wait, memory) : Math.min(activeEvery, memory)
+  return { until: now + wait, wait, isAtOnce: true }
+}
+
 /** How many syncs in a row would have found nothing, had a series been synced since its last news, `ms` ago. */
 export function quietSince(activeEvery: number, ms: number): number {
   return ms <= activeEvery ? 0 : Math.floor(Math.log2(ms / activeEvery))

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { hintedDelay, nextFeed, nextSync, pauseOf, quietSince } from '../../src/planning/cadence.ts'
+import {
+  type HoleNews,
+  hearHole,
+  hintedDelay,
+  nextFeed,
+  nextSync,
+  pauseOf,
+  quietSince,
+} from '../../src/planning/cadence.ts'
 
 const minute = 60_000
 const cadence = { activeEvery: 10_000, idleEvery: 80_000, memory: 60 * minute }
@@ -103,6 +111,25 @@ describe('a hint', () => {
   it('of a hole, or of a room that was unknown, is followed at once', () => {
     expect(hintedDelay(cadence, 'hole', 'known', 0)).toBe(0)
     expect(hintedDelay(cadence, 'news', 'new', 0)).toBe(0)
+  })
+
+  it('of holes that come again and again is followed at once ever more seldom', () => {
+    const followed: number[] = []
+    let before: HoleNews | undefined
+    for (let at = 0; at <= 2 * 3_600_000; at += 1_000) {
+      const heard = hearHole(cadence, before, at)
+      if (heard.isAtOnce) followed.push(at / 1_000)
+      before = heard
+    }
+    // The provider knows a room for an hour.
+    expect(followed).toEqual([0, 10, 30, 70, 150, 310, 630, 1_270, 2_550, 5_110])
+  })
+
+  it('of a hole is followed at once where the one before was told of long before', () => {
+    const first = hearHole(cadence, undefined, 0)
+    const second = hearHole(cadence, first, 10_000)
+    expect(hearHole(cadence, second, 29_999)).toMatchObject({ isAtOnce: false, wait: 20_000 })
+    expect(hearHole(cadence, second, 50_001)).toMatchObject({ isAtOnce: true, wait: 10_000 })
   })
 
   it.each(['news', 'ended'] as const)('of %s in a known room waits one short interval', change => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock/clock.ts'
-import { hintedDelay, quietSince } from '../../planning/cadence.ts'
+import { type HoleNews, hearHole, hintedDelay, quietSince } from '../../planning/cadence.ts'
 import type { Hint, ToldState } from '../../streams/page.ts'
 import { type CursorStream, isOfRooms, type StreamName } from '../../streams/stream.ts'
 import type { AppContext } from '../context.ts'
@@ -43,6 +43,8 @@ export interface RoomMemory {
   readonly whereabouts: Whereabouts
   /** When what is beside its log was read by processes before this one, on the monotonic clock, ms, until it has its turn here. */
   besideReadAt?: number | undefined
+  /** Holes of which a feed told; most rooms have none. */
+  holes?: HoleNews
   /** An object, since there are many rooms: a Map takes several times as much. */
   readonly series: Partial<Record<StreamName, SeriesMemory>>
 }
@@ -227,8 +229,9 @@ export class Rooms {
       stream =>
         stream !== from?.name && (all || names(hint, stream) || (isOn && !this.#announced.has(stream))),
     )
+    const ofLog = hint.change === 'hole' && from && !this.#hearHole(room) ? 'news' : hint.change
     return concerned.map(stream => {
-      const change = stream === this.#parent ? hint.change : 'news'
+      const change = stream === this.#parent ? ofLog : 'news'
       const known = room.series[stream] ? 'known' : 'new'
       const within = hintedDelay(this.settings(stream), change, known, this.#clock.now())
       const memory = this.seriesOf(room, stream)
@@ -238,6 +241,13 @@ export class Rooms {
       memory.quiet = Math.min(memory.quiet, quietSince(activeEvery, this.#clock.now() - hint.at))
       return { stream, within }
     })
+  }
+
+  /** Whether its log is read at once for a hole of which the feed tells. */
+  #hearHole(room: RoomMemory): boolean {
+    const { isAtOnce, ...heard } = hearHole(this.settings(this.parent), room.holes, this.#clock.monotonic())
+    room.holes = heard
+    return isAtOnce
   }
 
   /** The memory of a series, made when there is none; a new one is as quiet as the room's log. */

@@ -95,6 +95,37 @@ describe('what is synced when', () => {
     await stop()
   })
 
+  it('a feed that tells of holes all the time has the log read at once ever more seldom', async () => {
+    const { clock, transport, stop } = startApp(['algebra'])
+    transport.answers = ({ operation, at }) =>
+      operation === 'appEvents' && at > minute
+        ? { items: [{ id: at, hint: news('algebra', 'hole', clock.now()) }] }
+        : { items: [] }
+    await clock.advance(11 * minute)
+    const asked = transport.of('roomEvents').map(({ at }) => at)
+    const again = asked.filter((at, n) => n > 0 && at - asked[n - 1]! < 8 * second)
+    expect(again.length).toBeLessThanOrEqual(7)
+    // As often as in any class that is on.
+    expect(asked.length).toBeGreaterThan(55)
+    expect(asked.length).toBeLessThan(80)
+    await stop()
+  })
+
+  it('a hole has the log read at once also where another one was told of a while ago', async () => {
+    const { clock, transport, stop } = startApp(['algebra'])
+    const told: number[] = []
+    transport.answers = ({ operation, at }) => {
+      if (operation !== 'appEvents' || at < ((told.at(-1) ?? 0) + 2) * minute) return { items: [] }
+      told.push(at / minute)
+      return { items: [{ id: at, hint: news('algebra', 'hole', clock.now()) }] }
+    }
+    await clock.advance(15 * minute)
+    const asked = transport.of('roomEvents').map(({ at }) => at / minute)
+    expect(told.length).toBeGreaterThan(5)
+    for (const at of told) expect(asked.find(each => each >= at)! - at).toBeLessThan(0.01)
+    await stop()
+  })
+
   it('an ended room is synced once more before the provider forgets it, and then no more', async () => {
     const { clock, transport, store, stop } = startApp(['algebra'], [feed, roomLog, quiz])
     transport.answers = ({ operation, at }) =>
