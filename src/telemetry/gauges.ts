@@ -53,7 +53,7 @@ interface Backlog {
   readonly seconds: number
   /** When the oldest of them can no longer be had, on the monotonic clock, ms. */
   readonly expiresAt: number
-  /** Since when the oldest of them has been the oldest, on the monotonic clock, ms. */
+  /** Since when the oldest of them has been the oldest and was not read, on the monotonic clock, ms. */
   readonly oldestSince: number
   /** For how many seconds it may wait for its turn. */
   readonly turn: number
@@ -94,14 +94,15 @@ export class FleetGauges {
     this.#late.note(stream, app, lateness.series === 0 ? inTime : lateness)
   }
 
-  backlog(stream: string, app: string, { seconds, expiresIn, turn = 0 }: BacklogReading): void {
+  backlog(stream: string, app: string, told: BacklogReading): void {
+    const { seconds, expiresIn, turn = 0, oldestReadAt = Number.NEGATIVE_INFINITY } = told
     const now = this.#clock.monotonic()
     const expiresAt = expiresIn === null ? Number.POSITIVE_INFINITY : now + expiresIn
     const before = this.#backlog.get(stream, app)
     const isSame = before && Math.abs(before.expiresAt - expiresAt) < clockNoise
     // Against the first that was told of it, so that small moves do not add up.
     const oldest = isSame ? before : { expiresAt, oldestSince: now }
-    const { oldestSince } = oldest
+    const oldestSince = Math.max(oldest.oldestSince, oldestReadAt)
     this.#backlog.note(stream, app, { seconds, expiresAt: oldest.expiresAt, oldestSince, turn })
   }
 

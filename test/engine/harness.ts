@@ -2,6 +2,7 @@ import type { Clock } from '../../src/clock/clock.ts'
 import { createPlainQueue } from '../../src/engine/admission/queue.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import type {
+  BacklogReading,
   Fence,
   Grant,
   Ledger,
@@ -149,7 +150,7 @@ export interface Counts {
   /** Shards at each claim, or the code of what kept them from being renewed. */
   readonly owned: (number | string)[]
   /** What a stream owes, every time that it says so. */
-  readonly backlog: { readonly seconds: number; readonly expiresIn: number | null; readonly turn?: number }[]
+  readonly backlog: BacklogReading[]
 }
 
 function fakeMeter(counts: Counts): Meter {

@@ -58,6 +58,19 @@ describe('what the process saw of an app', () => {
     expect(oldest()).toBeNull()
   })
 
+  it('is when the oldest of a backlog was read last, where it was and is not final', async () => {
+    const { meter, clock } = setUp()
+    meter.backlog(labels, { seconds: 1, expiresIn: 100_000 })
+    await clock.advance(30_000)
+    const readAt = clock.monotonic()
+    await clock.advance(30_000)
+    meter.backlog(labels, { seconds: 1, expiresIn: 40_000, oldestReadAt: readAt })
+    expect(meter.reading(['a1']).reading[0]!.oldest).toMatchObject({
+      expiresAt: '2026-01-01T00:01:40.000Z',
+      since: '2026-01-01T00:00:30.000Z',
+    })
+  })
+
   it('is nothing any more once another process owns the apps', () => {
     const { meter } = setUp()
     meter.page(labels, 'committed')

@@ -17,6 +17,8 @@ export interface BacklogReading {
   readonly expiresIn: number | null
   /** For how many seconds the oldest may wait: in as many each series has its turn at an even pace; some wait longer on purpose. */
   readonly turn?: number
+  /** When the oldest of it was read last, on the monotonic clock, ms: what goes on is read again and again before it is final. */
+  readonly oldestReadAt?: number
 }
 
 /** The engine measures every stream alike; streams declare no metrics. */

@@ -1,7 +1,7 @@
 import { pauseOf } from '../../planning/cadence.ts'
 import { backlogOf, expired } from '../../planning/coverage.ts'
 import { LIVE_PATIENCE } from '../../planning/live-channels.ts'
-import { lengthOf, subtract } from '../../planning/ranges.ts'
+import { lengthOf, type Range, subtract } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import { boundsOf, frameOf, type WindowRules } from '../../planning/windows.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
@@ -60,6 +60,8 @@ export class WindowSource implements WorkSource {
   readonly #labels: StreamLabels
   readonly #following: WindowFollowing
   #expiredAt = Number.NEGATIVE_INFINITY
+  /** What is oldest of all backlog, and when it was read last, on the monotonic clock, ms. */
+  #oldest: { readonly series: string; readonly from: number; readonly readAt?: number } | undefined
 
   constructor(source: WindowSourceContext) {
     this.#source = source
@@ -201,9 +203,11 @@ export class WindowSource implements WorkSource {
     const left = progress.flatMap(each => {
       const { one, passing } = this.#followed.get(each.series)!
       const backlog = subtract(backlogOf(each, frameOf(this.#rulesOf(one), now)), each.missing)
-      return backlog.map(range => ({ ...range, passing }))
+      return backlog.map(({ from, to }) => ({ from, to, passing, series: each.series }))
     })
     const [oldest] = left.toSorted((a, b) => a.from - b.from)
+    const isSame = oldest?.series === this.#oldest?.series && oldest?.from === this.#oldest?.from
+    if (!isSame) this.#oldest = oldest && { series: oldest.series, from: oldest.from }
     const { availableData } = this.#rulesOf({ step: 1 })
     // A channel that goes on waits on purpose before its turn comes.
     const patience = oldest?.passing === 'going on' ? availableData * LIVE_PATIENCE : 0
@@ -215,7 +219,14 @@ export class WindowSource implements WorkSource {
       seconds: lengthOf(left),
       expiresIn: oldest ? (oldest.from + availableData - now) * 1_000 : null,
       turn: patience + this.#source.pacer.evenRound(),
+      ...(this.#oldest?.readAt !== undefined && { oldestReadAt: this.#oldest.readAt }),
     })
+  }
+
+  #noteRead(series: string, { from, to }: Range, at: number): void {
+    const oldest = this.#oldest
+    if (oldest?.series !== series || oldest.from < from || oldest.from >= to) return
+    this.#oldest = { ...oldest, readAt: at }
   }
 
   /** A window of the app that could not be read is read again. */
@@ -247,6 +258,7 @@ export class WindowSource implements WorkSource {
         context.health.worked()
         this.#noteAnswered(state)
         noteWhole(state, range)
+        this.#noteRead(series.key, range, began)
         if (purpose === 'live' && !this.#reachesFurther(reading)) state.liveAt = next
         if (purpose === 'revisit') state.revisitedTo = range.to
         if (purpose === 'repair') state.repairedTo = range.to

@@ -101,6 +101,26 @@ describe('from then on', () => {
     expect(seen.at(-1)!.to - covered.at(-1)!.to).toBeGreaterThanOrEqual(3_600 - 5)
   })
 
+  it('what goes on counts as read each time that it is looked at again, though it is not final', async () => {
+    let begun = 0
+    const harness = makeHarness(({ from, to }) => {
+      const isListed = from <= begun && begun <= to
+      return { items: isListed ? [begun] : [], unfinished: isListed ? [begun] : [] }
+    })
+    begun = nowOf(harness) - 3 * 3_600
+    await harness.source.begin()
+    const told: number[] = []
+    for (let n = 0; n < 4; n++) {
+      await harness.work()
+      await harness.source.find()
+      const { expiresIn, oldestReadAt } = harness.counts.backlog.at(-1)!
+      expect(expiresIn! / 1_000).toBeCloseTo(begun + 3 * day - nowOf(harness), -1)
+      told.push(harness.clock.monotonic() - (oldestReadAt ?? Number.NEGATIVE_INFINITY))
+      await harness.clock.advance(11 * minute)
+    }
+    expect(Math.max(...told.slice(1))).toBeLessThan(minute)
+  })
+
   it('a call that goes on keeps one second owed, and is looked at again until it ends', async () => {
     let begun = 0
     let isOver = false

@@ -65,7 +65,7 @@ export async function examineMetrics(
     judgeRefusals(judge, scrape, examination)
     if (written) judgeRows(judge, scrape, written)
     judgeLosses(judge, scrape, stored.losses)
-    judgeVerdict(judge, scrape, stored.losses, isRefused(scrape, examination))
+    judgeVerdict(judge, scrape, stored.losses, refusalsOf(scrape, examination))
     judgePlayers(judge, stored.players)
     if (letters) judgeLetters(judge, letters)
     judgeBounds(judge)
@@ -125,13 +125,23 @@ function isLimit({ operation = '', status, fault, refusal = '' }: Arrival): bool
 /** A provider that allows less than it says is told of when it has refused for so long, ms. */
 const refusedFor = 2 * 60_000
 
-/** Whether the provider has refused for its limits, again and again, though nothing was amiss. */
-function isRefused({ arrived }: Scrape, { sandbox }: Examination): boolean {
-  const times = arrived
-    .map(n => sandbox.arrivals.list(n - 1, 1)[0]!)
+interface Refusals {
+  /** The provider has refused for its limits, again and again, though nothing was amiss. */
+  readonly goOn: boolean
+  /** What was asked for last of an operation was refused for a limit: it rests, for up to an hour where a day is spent. */
+  readonly isResting: boolean
+}
+
+function refusalsOf({ arrived }: Scrape, { sandbox }: Examination): Refusals {
+  const asked = arrived.map(n => sandbox.arrivals.list(n - 1, 1)[0]!)
+  const times = asked
     .filter(({ operation = '', refusal = '' }) => operation in groupOf && beyondLimit.test(refusal))
     .map(({ time }) => time)
-  return Math.max(...times) - Math.min(...times) > refusedFor
+  const last = new Map(asked.map(each => [`${each.app} ${each.operation}`, each]))
+  return {
+    goOn: Math.max(...times) - Math.min(...times) > refusedFor,
+    isResting: [...last.values()].some(isLimit),
+  }
 }
 
 /** Told by page, and of each value: not to be counted by rows. */
@@ -169,7 +179,7 @@ function judgeVerdict(
   { of, wrong }: Judge,
   { now, verdict: { state, sentence } }: Scrape,
   losses: Losses,
-  isRefused: boolean,
+  { goOn, isResting }: Refusals,
 ): void {
   const isLost = losses.some(({ at }) => at > now - lossWindows.day! + aboutThen)
   const isAtRisk =
@@ -177,7 +187,7 @@ function judgeVerdict(
     of('backlog_expires_seconds').some(({ value }) => value < soon)
   if (isLost && state !== 'losing') wrong('verdict', `data was lost within a day, and it says: ${sentence}`)
   const isUrgent = of('backlog_expires_seconds').some(({ value }) => value < hour)
-  const isLate = state === 'behind' && (isUrgent || isRefused)
+  const isLate = (state === 'behind' && (isUrgent || goOn)) || (state === 'losing' && isUrgent && isResting)
   if (!isLost && !isAtRisk && state !== 'well' && !isLate)
     wrong('verdict', `all is well, and it says: ${sentence}`)
 }
