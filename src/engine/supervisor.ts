@@ -96,7 +96,7 @@ export class Engine {
     this.#pacers = createPacers(context)
     this.#wakeup = createWakeup(context.clock)
     this.#commonMoments = createCommonMoments(context.clock)
-    this.#health = createStoreHealth(context.log, this.#wakeup.notify)
+    this.#health = createStoreHealth(context, this.#wakeup.notify)
     this.done = this.#run()
   }
 

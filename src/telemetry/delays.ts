@@ -50,6 +50,7 @@ interface Delay {
 /** All that is later than it may be, the gravest first. */
 export function delaysOf(facts: Known, pauseOf: PauseOf): readonly Delay[] {
   return [
+    ...fullDatabase(facts),
     ...failedApps(facts),
     ...refusedApps(facts),
     ...lateStreams(facts),
@@ -59,6 +60,14 @@ export function delaysOf(facts: Known, pauseOf: PauseOf): readonly Delay[] {
     ...staleReplica(facts),
     ...unknownZones(facts),
   ].toSorted((a, b) => b.weight - a.weight)
+}
+
+/** Before all that is late because of it. */
+function fullDatabase({ at, process }: Facts): readonly Delay[] {
+  const since = process?.databaseFullSince
+  if (!since) return []
+  const text = `The disk of the database is full: pages cannot be stored since ${moment(since, at)}; free it, or let the database grow`
+  return [{ app: '', weight: Number.POSITIVE_INFINITY, text }]
 }
 
 function staleReplica(facts: Facts): readonly Delay[] {

@@ -65,6 +65,10 @@ const TROUBLE_MS = 60_000
 
 /** SQLSTATE of a database that is set to read only, or is a standby. */
 const READ_ONLY = '25006'
+/** SQLSTATE of pages that find no room on its disk. */
+const DISK_FULL = '53100'
+/** Such a page is tried again within seconds: where none failed for so long, ms, there is room. */
+const FULL_MS = 60_000
 
 /** Gauges that bear the ending of a counter, each beside one of the same figure without it. */
 const misnamed = [
@@ -85,6 +89,9 @@ const pageOutcomes: readonly PageOutcome[] = [
   ...failureKinds,
 ]
 
+/** What a process saw by itself of database and provider. */
+type Observed = Pick<ProcessStatus, 'databaseFullSince' | 'providers' | 'reading' | 'budgets' | 'lossAhead'>
+
 /** The daemon's metrics. Every label has a bounded set of values, and counters that should stay 0 begin at 0. */
 export class PrometheusMeter implements Meter {
   readonly #options: MeterOptions
@@ -101,6 +108,8 @@ export class PrometheusMeter implements Meter {
   readonly #noticeOutcome: Label
   /** Whether the database did the last time that this was tried. */
   #takesRows = true
+  /** Pages that found no room on its disk, on the monotonic clock, ms. */
+  #full: { readonly since: number; readonly last: number } | undefined
   /** The answer that is being made; those who ask meanwhile get it too. */
   #scraping: Promise<string> | undefined
 
@@ -180,6 +189,18 @@ export class PrometheusMeter implements Meter {
     this.#outages.clear()
   }
 
+  storeFailed({ code }: Parameters<Meter['storeFailed']>[0]): void {
+    if (code !== DISK_FULL) return
+    const now = this.#options.clock.monotonic()
+    this.#full = { since: this.#fullSince() ?? now, last: now }
+  }
+
+  /** Since when the disk of the database has been full, on the monotonic clock, ms; undefined while it is not. */
+  #fullSince(): number | undefined {
+    const isOver = !this.#full || this.#options.clock.monotonic() - this.#full.last >= FULL_MS
+    return isOver ? undefined : this.#full?.since
+  }
+
   /** What the process saw stays told: the shards are its own again when the database is back. */
   unrenewed({ code }: Parameters<Meter['unrenewed']>[0]): void {
     this.#takesRows = code !== READ_ONLY
@@ -249,8 +270,12 @@ export class PrometheusMeter implements Meter {
   }
 
   /** How the reading of apps goes, as this process saw it. */
-  reading(apps: readonly string[]): Pick<ProcessStatus, 'providers' | 'reading' | 'budgets' | 'lossAhead'> {
+  reading(apps: readonly string[]): Observed {
+    const { clock } = this.#options
+    const fullSince = this.#fullSince()
     return {
+      databaseFullSince:
+        fullSince === undefined ? null : isoTime(fullSince + clock.now() - clock.monotonic()),
       providers: apps.flatMap(app => this.#outages.providersOf(app)),
       reading: this.#readings(apps),
       budgets: this.#fleet.budgets().map(({ group, used, pace }) => ({ group, usedRatio: used, pace })),
@@ -311,7 +336,8 @@ export class PrometheusMeter implements Meter {
   async #scrape(): Promise<string> {
     const { clock, streams, qualityAsked, pauses } = this.#options
     const { up, value, age } = await this.#storeGauges()
-    this.#metrics.databaseUp.set(up && this.#takesRows ? 1 : 0)
+    const takesRows = this.#takesRows && this.#fullSince() === undefined
+    this.#metrics.databaseUp.set(up && takesRows ? 1 : 0)
     this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
     const app = this.#apps.of
     if (value) {

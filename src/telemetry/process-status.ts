@@ -12,6 +12,8 @@ export interface ProcessStatus {
   readonly apps: readonly string[]
   /** Losses that the configuration accepts. */
   readonly acceptedLosses: readonly StreamLabels[]
+  /** Since when pages find no room on the disk of the database; null while they do. */
+  readonly databaseFullSince: string | null
   readonly providers: readonly ProviderStatus[]
   readonly reading: readonly StreamReading[]
   readonly budgets: readonly BudgetStatus[]

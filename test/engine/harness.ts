@@ -167,6 +167,7 @@ function fakeMeter(counts: Counts): Meter {
     schedule: ({ stream }, { series }) => counts.due.set(stream, series),
     owned: shards => counts.owned.push(shards),
     unrenewed: fault => counts.owned.push(fault.code ?? 'unrenewed'),
+    storeFailed: () => {},
     left: () => {},
     backlog: (_labels, state) => counts.backlog.push(state),
     budget: () => {},
@@ -255,6 +256,7 @@ export function createHarness(roomStreams: readonly StreamName[]) {
   }
   const said: string[] = []
   const log = fakeLog(said)
+  const meter = fakeMeter(counts)
   return {
     clock,
     counts,
@@ -264,8 +266,8 @@ export function createHarness(roomStreams: readonly StreamName[]) {
     transport: new FakeTransport(clock),
     ledger: new FakeLedger(clock),
     queue: createPlainQueue(),
-    meter: fakeMeter(counts),
+    meter,
     log,
-    health: createStoreHealth(log, () => {}),
+    health: createStoreHealth({ clock, log, meter }, () => {}),
   }
 }

@@ -33,7 +33,7 @@ export function startApp(
   const controller = new AbortController()
   const outages: string[] = []
   const fenced: string[] = []
-  const health = createStoreHealth(harness.log, () => outages.push('down'))
+  const health = createStoreHealth(harness, () => outages.push('down'))
   const poller = new Poller({
     ...harness,
     app,

@@ -27,7 +27,10 @@ function lineOf(error: unknown): Record<string, unknown> & { readonly text: stri
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLog({ level: 'info', clock: systemClock, secrets: () => [], destination })
-  if (error instanceof StoreUnavailable) createStoreHealth(log, () => {}).failed(error.fault)
+  if (error instanceof StoreUnavailable)
+    createStoreHealth({ clock: systemClock, log, meter: { storeFailed: () => {} } }, () => {}).failed(
+      error.fault,
+    )
   log.warn('as an error', { error })
   return { ...(JSON.parse(lines[0]!) as object), text: lines.join('') }
 }

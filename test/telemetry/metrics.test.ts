@@ -248,3 +248,22 @@ it('shards that cannot be renewed are owned no more, and a database that takes n
   meter.owned(64)
   expect(await told()).toEqual(['penstock_shards_owned 64', 'penstock_database_up 1'])
 })
+
+it('a database whose disk is full is not up, though some pages find room, until none failed for a minute', async () => {
+  const { meter, clock } = setUp()
+  const told = async () => samples(await meter.scrape(), 'penstock_database_up')
+  meter.storeFailed({ code: '57014' })
+  expect(await told()).toEqual(['penstock_database_up 1'])
+  expect(meter.reading([]).databaseFullSince).toBeNull()
+  const since = new Date(clock.now()).toISOString()
+  for (let n = 0; n < 4; n++) {
+    meter.storeFailed({ code: '53100' })
+    meter.owned(64)
+    await clock.advance(59_000)
+    expect(await told()).toEqual(['penstock_database_up 0'])
+    expect(meter.reading([]).databaseFullSince).toBe(since)
+  }
+  await clock.advance(1_000)
+  expect(await told()).toEqual(['penstock_database_up 1'])
+  expect(meter.reading([]).databaseFullSince).toBeNull()
+})

@@ -75,6 +75,8 @@ describe('what the process saw of an app', () => {
     const { meter } = setUp()
     meter.page(labels, 'committed')
     meter.owned(0)
-    expect(meter.reading(['a1'])).toEqual({ providers: [], reading: [], budgets: [], lossAhead: [] })
+    expect(meter.reading(['a1'])).toEqual({
+      ...{ databaseFullSince: null, providers: [], reading: [], budgets: [], lossAhead: [] },
+    })
   })
 })

@@ -7,7 +7,7 @@ import { handClock } from './hand-clock.ts'
 const at = '2026-01-01T00:00:00.000Z'
 const process: ProcessStatus = {
   ...{ owner: 'me', startedAt: '2025-12-31T00:00:00.000Z', isDraining: false, apps: ['a1'] },
-  ...{ acceptedLosses: [], providers: [], reading: [], budgets: [], lossAhead: [] },
+  ...{ acceptedLosses: [], providers: [], reading: [], budgets: [], lossAhead: [], databaseFullSince: null },
 }
 const own = { version: '1', shards: 4, apps: ['a1'], process }
 

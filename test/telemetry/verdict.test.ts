@@ -29,6 +29,7 @@ function processOf(of: Partial<ProcessStatus> = {}): ProcessStatus {
       reading: [reading()],
       budgets: [],
       lossAhead: [],
+      databaseFullSince: null,
       ...of,
     },
   }
@@ -118,6 +119,19 @@ describe('the verdict', () => {
       state: 'stopped',
       sentence:
         'The provider cannot be reached since 05:43 UTC; app-events 104 s behind; nothing lost yet; the first data expires at 06:30 UTC.',
+    })
+  })
+
+  it('says of a disk that is full before what is late because of it', () => {
+    const process = {
+      databaseFullSince: '2026-03-02T05:30:00Z',
+      reading: [reading({ stream: 'room-events', lateSeconds: 840 })],
+    }
+    expect(judge(facts({ process }))).toEqual({
+      state: 'behind',
+      sentence: expect.stringMatching(
+        /^The disk of the database is full: pages cannot be stored since 05:30 UTC/,
+      ),
     })
   })
 

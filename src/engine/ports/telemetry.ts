@@ -47,6 +47,8 @@ export interface Meter {
   readonly owned: (shards: number) => void
   /** For so long no shard could be renewed that others may take them; by SQLSTATE, where the database says why. */
   readonly unrenewed: (fault: { readonly code?: string | undefined }) => void
+  /** The database could not be reached, or took no rows. */
+  readonly storeFailed: (fault: { readonly code: string | undefined }) => void
   /** This process drains the app no more, or begins with it anew. */
   readonly left: (app: string) => void
   readonly backlog: (labels: StreamLabels, state: BacklogReading) => void

@@ -50,7 +50,7 @@ it('an operation of which each request fails is tried seldom and keeps no place 
     context: {
       ...{ ...harness, app, settings: engine, fence: () => fence, signal: controller.signal },
       admission: new Admission(harness, engine.deadline),
-      health: createStoreHealth(harness.log, () => {}),
+      health: createStoreHealth(harness, () => {}),
       onFenced: () => {},
     },
     streams,

@@ -63,7 +63,7 @@ function makeHarness(
     },
   }
   const outages: string[] = []
-  const health = createStoreHealth(harness.log, () => outages.push('down'))
+  const health = createStoreHealth(harness, () => outages.push('down'))
   const group: ScheduledGroup = {
     name: 'call-details',
     limit: { scope: 'a1', rates: [perSecond(10)], concurrency: parts.concurrency ?? 1, counted: 'ledger' },

@@ -54,7 +54,7 @@ export function makeHarness(
     ...harness,
     ...{ app, settings, fence: () => fence, signal: controller.signal },
     admission: new Admission(harness, settings.deadline),
-    health: createStoreHealth(harness.log, () => {}),
+    health: createStoreHealth(harness, () => {}),
     onFenced: () => {},
     onRooms: () => {},
     onWork: () => {},

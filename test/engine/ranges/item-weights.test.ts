@@ -32,7 +32,7 @@ function makeHarness() {
     ...harness,
     ...{ app, settings, fence: () => fence, signal: new AbortController().signal },
     admission: new Admission(harness, settings.deadline),
-    health: createStoreHealth(harness.log, () => {}),
+    health: createStoreHealth(harness, () => {}),
     ...{ onFenced: () => {}, onRooms: () => {}, onWork: () => {}, onRecovered: () => {} },
   }
   const rules = createRangeRules(range, harness.clock, harness.transport.clockOffset.bind(null, 'analytics'))

@@ -61,7 +61,7 @@ async function drained(load: number, backlog: number) {
   const context = {
     ...{ ...harness, meter, ledger, app, settings, fence: () => fence, signal: controller.signal },
     admission: new Admission({ ...harness, ledger }, settings.deadline),
-    health: createStoreHealth(harness.log, () => {}),
+    health: createStoreHealth(harness, () => {}),
     onFenced: () => {},
   }
   const every = day / (measurable * load)

@@ -72,7 +72,7 @@ function startApp(
     context: {
       ...{ ...harness, app, settings: engine, fence: () => fence, signal: controller.signal },
       admission: new Admission({ ...harness, ledger }, engine.deadline),
-      health: createStoreHealth(harness.log, () => {}),
+      health: createStoreHealth(harness, () => {}),
       onFenced: () => {},
     },
     streams,

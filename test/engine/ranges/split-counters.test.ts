@@ -48,7 +48,7 @@ async function refusals(streams: readonly WindowStream[]): Promise<readonly numb
     context: {
       ...{ ...harness, app, settings: engine, fence: () => fence, signal: controller.signal },
       admission: new Admission(harness, engine.deadline),
-      health: createStoreHealth(harness.log, () => {}),
+      health: createStoreHealth(harness, () => {}),
       onFenced: () => {},
     },
     streams,

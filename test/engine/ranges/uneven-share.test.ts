@@ -52,7 +52,7 @@ async function drain(series: Readonly<Record<string, number>>, requests: number,
       context: {
         ...{ ...harness, store, app, settings: settingsOf([app]), fence: () => fence },
         ...{ signal: controller.signal, admission, onFenced: () => {} },
-        health: createStoreHealth(harness.log, () => {}),
+        health: createStoreHealth(harness, () => {}),
       },
       streams: [values],
       pacers,

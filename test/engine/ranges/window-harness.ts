@@ -71,7 +71,7 @@ export function makeHarness(
     ...harness,
     ...{ app, settings: engine, fence: () => fence, signal: controller.signal },
     admission: new Admission(harness, engine.deadline),
-    health: createStoreHealth(harness.log, () => {}),
+    health: createStoreHealth(harness, () => {}),
     onFenced: () => heard.push('fenced'),
     onRooms: () => heard.push('rooms'),
     onWork: () => heard.push('work'),

@@ -90,6 +90,7 @@ function factsOf(situation: Situation): PageFacts {
           { group: 'realtime', usedRatio: 0.44, pace: 1 },
         ],
     lossAhead: [],
+    databaseFullSince: null,
   }
   const store: StoreStatus = {
     now: iso(now),
