@@ -25,6 +25,17 @@ export function hasMet(
   return true
 }
 
+/** As `hasMet`, of what stores a page: it is given up for now, which is told of the stream. */
+export function isBlocked(
+  context: Pick<AppContext, 'app' | 'log' | 'meter'>,
+  error: unknown,
+  labels: StreamLabels,
+): boolean {
+  if (!hasMet(context, error, labels)) return false
+  context.meter.page(labels, 'store_blocked')
+  return true
+}
+
 /** What it means when a sync throws; answers in how many ms the series is synced again. */
 export function afterFault(
   context: AppContext,
@@ -34,7 +45,7 @@ export function afterFault(
 ): number {
   const { app, random, meter, log, health } = context
   const labels = { app: app.id, stream }
-  if (hasMet(context, error, { stream })) return retryDelay(contentionBackoff, failures(), random.next())
+  if (isBlocked(context, error, labels)) return retryDelay(contentionBackoff, failures(), random.next())
   if (error instanceof StoreUnavailable) {
     meter.page(labels, 'store_unavailable')
     health.failed(error.fault)

@@ -86,6 +86,7 @@ const pageOutcomes: readonly PageOutcome[] = [
   'looped',
   'gone',
   'store_unavailable',
+  'store_blocked',
   ...failureKinds,
 ]
 

@@ -4,7 +4,7 @@ import type { FailureKind } from '../provider/errors.ts'
 import { type Family, families } from '../provider/operation.ts'
 import type { ProviderStatus, StreamReading } from './process-status.ts'
 import { isOfAnalytics } from './thresholds.ts'
-import { isFault, isRefusal } from './wording.ts'
+import { isFault, isRefusal, reasonText } from './wording.ts'
 
 /** When something worked last, and since when it has failed; ms since the epoch. */
 interface Course<Why> {
@@ -108,7 +108,7 @@ export class Outages {
       readAt: workedAt === null ? null : isoTime(workedAt),
       failing: failing && {
         ...{ since: isoTime(failing.since), last: isoTime(failing.last) },
-        reason: failing.why.replaceAll('_', ' '),
+        reason: reasonText(failing.why),
       },
     }
   }

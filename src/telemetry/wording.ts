@@ -54,6 +54,17 @@ export function isRefusal(kind: string): boolean {
   return kind in refusals
 }
 
+/** Why no page is stored, where that is no fault of the provider. */
+const storeTexts: Readonly<Record<string, string>> = {
+  store_unavailable: 'the database is not available',
+  store_blocked: 'another statement holds a lock in the database, or it is too slow',
+}
+
+/** Why every page of a stream fails. */
+export function reasonText(outcome: string): string {
+  return storeTexts[outcome] ?? outcome.replaceAll('_', ' ')
+}
+
 /** Why a range is missing, by the reason in the gap ledger. */
 export const lossTexts: Readonly<Record<string, string>> = {
   hole: 'skipped between neighbours of a log',

@@ -59,10 +59,13 @@ describe('a page that another statement keeps from being stored', () => {
   })
 
   it('for ten minutes is asked for at growing pauses, and soon after them', async () => {
-    const { clock, transport, store, outages, stop } = startApp(['algebra'], [roomLog])
+    const { clock, transport, store, outages, counts, stop } = startApp(['algebra'], [roomLog])
     store.fail('commit', locked(), 100_000)
     await clock.advance(10 * minute)
     expect(transport.asked.length).toBeLessThanOrEqual(6)
+    // Nothing else would tell: it is asked for as often as is meant, and the database answers.
+    expect(new Set(counts.pages)).toEqual(new Set(['room-events store_blocked']))
+    expect(counts.pages.length).toBeGreaterThan(3)
     const asked = transport.asked.map(({ at }) => at)
     const pauses = asked.slice(1).map((at, n) => at - asked[n]!)
     expect(pauses).toEqual(pauses.toSorted((a, b) => a - b))

@@ -19,6 +19,17 @@ it('a stream of rooms whose last page failed is not said to fail all night when 
   expect(outages.streamOf('a1', 'popup-quiz')?.failing).toBeNull()
 })
 
+it('a stream whose pages are kept from being stored says by what', async () => {
+  const clock = new VirtualClock()
+  const outages = new Outages(clock)
+  const since = new Date(clock.now()).toISOString()
+  outages.page({ app: 'a1', stream: 'room-events' }, 'store_blocked')
+  await clock.advance(6 * minute)
+  outages.page({ app: 'a1', stream: 'room-events' }, 'store_blocked')
+  const reason = expect.stringContaining('holds a lock in the database')
+  expect(outages.streamOf('a1', 'room-events')?.failing).toMatchObject({ since, reason })
+})
+
 it('one that goes on failing, however seldom it is asked, has failed since its first failure', async () => {
   const clock = new VirtualClock()
   const outages = new Outages(clock)

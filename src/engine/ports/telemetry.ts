@@ -81,6 +81,7 @@ export type PageOutcome =
   | 'gone'
   | FailureKind
   | 'store_unavailable'
+  | 'store_blocked'
 
 /** A static message; everything that varies is in the fields. */
 export interface Log {

@@ -1,7 +1,7 @@
 import { pauseOf } from '../../planning/cadence.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { questionPause } from '../admission/retry-rules.ts'
-import { afterFault, hasMet } from '../failures.ts'
+import { afterFault, isBlocked } from '../failures.ts'
 import { type ItemBounds, type OpenItem, StoreUnavailable, type StreamLabels } from '../ports.ts'
 import type { SubstreamSettings } from '../settings.ts'
 import { Expiry } from './expiry.ts'
@@ -159,7 +159,7 @@ export class ItemSource implements WorkSource {
       await this.#reader.read(item, purpose)
       this.#unstored.done(keyOf(item))
     } catch (error) {
-      if (hasMet(this.#context, error, this.#labels)) this.#putOff(item)
+      if (isBlocked(this.#context, error, this.#labels)) this.#putOff(item)
       else {
         afterFault(this.#context, stream.name, error, failures)
         // The database is waited for by all; what this program fails on would cost a request each time.
