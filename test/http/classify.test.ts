@@ -44,6 +44,20 @@ describe('an answer', () => {
     expect(verdict).toMatchObject({ ok: true, answeredAt: 1767225600000 })
   })
 
+  it('of no content is one without data where there is an envelope, and cannot be read otherwise', () => {
+    const of = (operation: Operation, status: number, body = '') =>
+      atOnce(classify(operation, arrive(status, body), now))
+    for (const operation of [appEvents, recordings]) {
+      const verdict = of(operation, 204)
+      if (!verdict.ok) throw new Error(verdict.failure.text)
+      expect(verdict.body).toEqual({ code: 0 })
+    }
+    expect(of(appEvents, 200)).toMatchObject({ ok: false, failure: { kind: 'malformed' } })
+    expect(of(appEvents, 204, ' ')).toMatchObject({ ok: false, failure: { kind: 'malformed' } })
+    for (const operation of [callSearch, listPlayers])
+      expect(of(operation, 204)).toMatchObject({ ok: false, failure: { kind: 'malformed' } })
+  })
+
   it('without any time has none', () => {
     expect(atOnce(classify(appEvents, arrive(200, '{"code":0}'), now)).answeredAt).toBeUndefined()
   })
