@@ -2,7 +2,8 @@
 // Runs where an older Node is installed too: the one that npm has brought along takes over.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+// As a whole: an older Node, which has no enableCompileCache, could not import that by its name.
+import module from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
@@ -26,7 +27,7 @@ if (program === undefined) {
   process.stderr.write('penstock: neither src nor dist is there: install the package again\n')
   process.exitCode = 1
 } else if (major > needed[0] || (major === needed[0] && minor >= needed[1])) {
-  if (program.pathname.endsWith('.ts')) enableCompileCache(cache)
+  if (program.pathname.endsWith('.ts')) module.enableCompileCache(cache)
   await import(program.href)
 } else if (broughtAlong) {
   const child = spawn(fileURLToPath(broughtAlong), [fileURLToPath(program), ...process.argv.slice(2)], {

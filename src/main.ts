@@ -196,7 +196,7 @@ Examples:
 
   program
     .command('forecast')
-    .description('what the file needs of call analytics a day against what the plans allow; asks nothing')
+    .description('what the file wants of call analytics a day against what the plans allow; asks nothing')
     .addOption(configOption())
     .option('--json', 'print JSON')
     .addHelpText(

@@ -16,7 +16,7 @@ import { CommandError } from './cli/exit.ts'
 import type { ReportOptions } from './cli/options.ts'
 import { printLines, textTable } from './cli/output.ts'
 import { contents } from './validate.ts'
-import { connectionsOf, connectOptions, openDatabase, withPool } from './wiring/database.ts'
+import { briefly, connectionsOf, connectOptions, openDatabase, withPool } from './wiring/database.ts'
 
 /** Tries the database and the credentials of every app, and changes no data. Throws when anything fails. */
 export async function check(options: ReportOptions): Promise<void> {
@@ -103,7 +103,7 @@ async function checkMigrations(pool: pg.Pool): Promise<Finding> {
   const states = await migrationStates(pool)
   const missing = states.filter(({ appliedAt }) => !appliedAt).map(({ name }) => name)
   if (missing.length === 0) return ok('migrations', `all ${states.length} are applied`)
-  return failed('migrations', `missing: ${missing.join(', ')}; run \`penstock migrate up\``)
+  return failed('migrations', `missing: ${briefly(missing)}; run \`penstock migrate up\``)
 }
 
 const rights = `

@@ -78,7 +78,7 @@ function forecastJson(config: Config, outlooks: readonly Outlook[]) {
   }
 }
 
-const header = ['stream', 'series', 'needed a day', 'allowed', 'asked every', 'stored within', 'lost']
+const header = ['stream', 'series', 'wanted a day', 'allowed', 'asked every', 'stored within', 'lost']
 
 const storageHeader = ['table', 'rows a day', 'size a day', 'kept for', 'in all']
 

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { readConfig } from '../config/load.ts'
 import { ConfigError, formatProblem, type Problem } from '../config/problem.ts'
+import { allowedInstead } from '../config/schema.ts'
 import { writeYaml } from '../config/syntax.ts'
 import { plans } from '../provider/limits.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
@@ -37,6 +38,8 @@ interface Question {
   /** What is typed is not shown, and goes into a file that its owner alone can read. */
   readonly secretFile?: string
   readonly isAsked?: (given: Answers) => boolean
+  /** Where the configuration has it: what may not stand there is asked for again. */
+  readonly place?: readonly (string | number)[]
 }
 
 type Answers = Partial<Record<Name, string>>
@@ -48,24 +51,46 @@ const needsRest = (given: Answers) => Boolean(given.analyticsUrl || given.player
 const needsClassroom = (given: Answers) => Boolean(given.classroomUrl)
 
 const questions: readonly Question[] = [
-  { name: 'app', text: 'App ID of your project' },
-  { name: 'region', text: 'Region of its servers (cn, ap, eu, na)', usual: 'ap' },
-  { name: 'plan', text: `Pricing plan (${plans.join(', ')})`, usual: 'premium' },
+  { name: 'app', text: 'App ID of your project', place: ['apps', 0, 'id'] },
+  {
+    name: 'region',
+    text: 'Region of its servers (cn, ap, eu, na)',
+    usual: 'ap',
+    place: ['apps', 0, 'region'],
+  },
+  {
+    name: 'plan',
+    text: `Pricing plan (${plans.join(', ')})`,
+    usual: 'premium',
+    place: ['apps', 0, 'plan'],
+  },
   {
     name: 'classroomUrl',
     text: 'Address of the classroom service, https://... (empty: not used)',
     usual: '',
+    place: ['provider', 'classroom', 'url'],
   },
   { name: 'uid', text: 'User ID that asks the classroom service', isAsked: needsClassroom },
   { name: 'tokenFile', text: 'Its token', secretFile: 'classroom-token', isAsked: needsClassroom },
-  { name: 'analyticsUrl', text: 'Address of the call analytics service (empty: not used)', usual: '' },
-  { name: 'playersUrl', text: 'Address of the cloud player service (empty: not used)', usual: '' },
+  {
+    name: 'analyticsUrl',
+    text: 'Address of the call analytics service (empty: not used)',
+    usual: '',
+    place: ['provider', 'analytics', 'url'],
+  },
+  {
+    name: 'playersUrl',
+    text: 'Address of the cloud player service (empty: not used)',
+    usual: '',
+    place: ['provider', 'players', 'url'],
+  },
   { name: 'key', text: 'REST key of the project', isAsked: needsRest },
   { name: 'secretFile', text: 'Its REST secret', secretFile: 'rest-secret', isAsked: needsRest },
   {
     name: 'database',
     text: 'Address of Postgres, postgres://user:password@host/database ("embedded" starts one)',
     usual: 'embedded',
+    place: ['database', 'url'],
   },
 ]
 
@@ -142,17 +167,13 @@ async function notesOf(text: string, name: string, folder: string): Promise<read
 
 async function answersOf(options: InitOptions, ask: Ask | undefined, folder: string): Promise<Answers> {
   const answers: Answers = {}
-  for (const { name, text, usual, secretFile, isAsked } of questions) {
+  for (const question of questions) {
+    const { name, text, usual, secretFile, isAsked } = question
     const flag = options[name]
     if (isAsked && flag === undefined && !isAsked(answers)) continue
     if (flag !== undefined) answers[name] = flag
     else if (ask) {
-      const typed = await answerTo(
-        ask,
-        `${text}${usual ? ` [${usual}]` : ''}: `,
-        usual,
-        secretFile !== undefined,
-      )
+      const typed = await answerTo(ask, question)
       answers[name] = secretFile ? await keepSecret(folder, `${answers.app}-${secretFile}`, typed) : typed
     } else if (usual !== undefined) answers[name] = usual
     else
@@ -164,15 +185,15 @@ async function answersOf(options: InitOptions, ask: Ask | undefined, folder: str
   return answers
 }
 
-async function answerTo(
-  ask: Ask,
-  text: string,
-  usual: string | undefined,
-  isSecret: boolean,
-): Promise<string> {
+async function answerTo(ask: Ask, { text, usual, secretFile, place }: Question): Promise<string> {
+  const question = `${text}${usual ? ` [${usual}]` : ''}: `
+  let why = ''
   for (;;) {
-    const typed = (await ask(text, isSecret)).trim() || usual
-    if (typed !== undefined) return typed
+    const typed = (await ask(why + question, secretFile !== undefined)).trim() || usual
+    if (typed === undefined) continue
+    const allowed = place && typed !== usual ? allowedInstead(place, typed) : undefined
+    if (allowed === undefined) return typed
+    why = `It must be ${allowed}.\n`
   }
 }
 

@@ -23,7 +23,7 @@ import { restOf } from './app-settings.ts'
 import { CommandError, type Ending, hasTerminal, untilToldToStop } from './cli/exit.ts'
 import { forecastWarnings } from './forecast.ts'
 import { followFile, type Reloading, sightingOf, type Trigger, takeOver } from './reload.ts'
-import { assertMigrated, missingMigrations, openDatabase } from './wiring/database.ts'
+import { assertMigrated, briefly, missingMigrations, openDatabase } from './wiring/database.ts'
 import { openEndpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
 import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
@@ -298,6 +298,6 @@ async function notReady(pool: pg.Pool, draining: boolean): Promise<readonly stri
   const problem = (await connectionProblem(pool)) ?? (await readOnlyProblem(pool))
   if (problem) return [problem]
   const missing = await missingMigrations(pool)
-  if (missing.length > 0) return [`migrations are missing: ${missing.join(', ')}`]
+  if (missing.length > 0) return [`migrations are missing: ${briefly(missing)}; run \`penstock migrate up\``]
   return (await isAnyShardOwned(pool)) ? [] : ['nobody owns the apps']
 }

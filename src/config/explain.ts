@@ -39,11 +39,15 @@ function flatten(
 
 function unknownKey(root: Schema, tree: Tree, path: Path): Problem {
   const key = String(path.at(-1))
-  const mapping = mappingOf(schemaAt(root, path.slice(0, -1)) ?? root)!
+  const whole = schemaAt(root, path.slice(0, -1)) ?? root
+  const mapping = mappingOf(whole)!
+  const { noun } = aboutOf(mapping)
   const allowed = Object.keys(mapping.shape)
   const meant = nearest(key, allowed) ?? placeFor(root, key)
   const hint = meant ? `; did you mean ${meant}?` : '.'
-  const text = `unknown ${aboutOf(mapping).noun}${hint} Allowed: ${allowed.join(', ')}`
+  const [word] = aboutOf(whole).words ?? []
+  const instead = word ? `; or ${word} in place of the ${noun}s` : ''
+  const text = `unknown ${noun}${hint} Allowed: ${allowed.join(', ')}${instead}`
   return { path, at: tree.keyOf(path), text }
 }
 

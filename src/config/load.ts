@@ -42,7 +42,9 @@ export async function loadConfig(
   { env, streams = shipped }: { readonly env: Environment; readonly streams?: Streams },
 ): Promise<Config> {
   const bytes = await readFile(path).catch((error: unknown) => {
-    throw new ConfigError(path, [whole(`the file cannot be read: ${reasonOf(error)}`)])
+    const remedy =
+      Object(error).code === 'ENOENT' ? '; `penstock init` writes one, --config names another' : ''
+    throw new ConfigError(path, [whole(`the file cannot be read: ${reasonOf(error)}${remedy}`)])
   })
   if (bytes.byteLength > maxFileBytes)
     throw new ConfigError(path, [whole(`longer than ${maxFileBytes} bytes`)])

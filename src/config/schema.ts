@@ -1,9 +1,9 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { regions } from '../provider/classroom/fields.ts'
 import { plans } from '../provider/limits.ts'
-import { listOf, mapValues, section, wordOr } from '../settings/leaf.ts'
+import { aboutOf, listOf, mapValues, section, wordOr } from '../settings/leaf.ts'
 import { count, identifier, oneOf, oneOrMoreOf, text } from '../settings/values.ts'
-import { layerOf } from '../settings/walk.ts'
+import { layerOf, schemaAt } from '../settings/walk.ts'
 import { type Streams, streams as shipped } from '../streams/index.ts'
 import { limitLayer } from './limits.ts'
 import { database, http, log, metrics, notifications, retention, schedule, store } from './sections.ts'
@@ -145,3 +145,9 @@ export function configSchema(streams: Streams = shipped) {
 
 /** What the schema makes of a configuration that it accepts. */
 export type Settings = z.output<ReturnType<typeof configSchema>>
+
+/** What may stand at a place of the configuration instead of a text that may not; undefined where it may. */
+export function allowedInstead(place: readonly (string | number)[], text: string): string | undefined {
+  const schema = schemaAt(configSchema(), place)!
+  return z.safeParse(schema, text).success ? undefined : aboutOf(schema).allowed
+}

@@ -27,7 +27,7 @@ const sentences: Readonly<Partial<Record<ErrorCode, string>>> = {
   BLOCK_AS_IMPLICIT_KEY:
     'a second "key:" on one line, or a line indented too far; quote the text or mend the indentation',
   KEY_OVER_1024_CHARS: 'a key cannot be longer than 1024 characters; is a quote not closed?',
-  MISSING_CHAR: 'a quote, colon, comma, bracket or brace is missing',
+  MISSING_CHAR: 'the indentation does not fit, or a quote, colon, comma, bracket or brace is missing',
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a colon, a comma or a quote missing?',
   MULTIPLE_DOCS: 'a second document begins here ("---"); the configuration is one document',
   TAB_AS_INDENT: 'a tab cannot indent; use spaces',

@@ -85,6 +85,8 @@ export class Engine {
   /** On the monotonic clock, ms. */
   #hoursKnownUntil = Number.NEGATIVE_INFINITY
   #shards = 0
+  /** It has owned shards, or looked for some that were free. */
+  #hasClaimed = false
   #isPrepared = false
   /** Resolves when the engine has stopped. */
   readonly done: Promise<void>
@@ -278,6 +280,7 @@ export class Engine {
       try {
         const claim = await within(clock, CLAIM_DEADLINE_MS, ownership.claim(), undefined, signal)
         if (!claim) throw new StoreUnavailable(undefined, { timeout: 'query' })
+        this.#hasClaimed = true
         if (claim.fences.length > 0) await this.#prepare()
         this.#adopt(claim)
         this.#doubtful.clear()
@@ -313,9 +316,10 @@ export class Engine {
     const ended = await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys()), undefined)
     if (!ended) log.warn('some pages in hand were not finished in time and are given up')
     this.#running.clear()
-    await ownership
-      .release()
-      .catch(() => log.warn('the shards could not be given back; the others take them within seconds'))
+    await ownership.release().catch(() => {
+      if (this.#hasClaimed)
+        log.warn('the shards could not be given back; the others take them within seconds')
+    })
   }
 
   async #run(): Promise<void> {

@@ -72,7 +72,7 @@ interface Sending {
 
 interface Provider {
   readonly origin: string
-  /** Host and port, for people. */
+  /** Host and port, and the proxy before them, for people. */
   readonly place: string
   /** Precedes every target: empty, or a path without a slash at its end. */
   readonly prefix: string
@@ -96,7 +96,7 @@ export class HttpTransport implements Transport {
     this.#options = options
     const limits = { ...defaultLimits, ...options.limits }
     this.#deadlines = new Deadlines(options.clock, limits.total)
-    this.#providers = openProviders(options.providers, options.clock)
+    this.#providers = openProviders(options)
     const { agent, proxy } = options
     this.#direct = agent ?? createAgent(limits)
     this.#outward = agent ?? (proxy === undefined ? this.#direct : createAgent(limits, proxy))
@@ -215,21 +215,23 @@ export class HttpTransport implements Transport {
   }
 }
 
-function openProviders(settings: TransportOptions['providers'], clock: Clock): ReadonlyMap<string, Provider> {
+function openProviders({ providers, clock, proxy }: TransportOptions): ReadonlyMap<string, Provider> {
   const open = ({ url, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
     const { origin, pathname, hostname, port, protocol } = new URL(url)
-    const place = `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`
+    const isNear = isLoopback(hostname)
+    const through = proxy === undefined || isNear ? '' : ` through the proxy ${new URL(proxy).host}`
+    const place = `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}${through}`
     const prefix = pathname.replace(/\/+$/, '')
     return {
       origin,
       place,
       prefix,
-      isNear: isLoopback(hostname),
+      isNear,
       bodyBytes,
       clock: createServerClock({ clock }),
     }
   }
-  return new Map(Object.entries(settings).map(([family, one]) => [family, open(one)]))
+  return new Map(Object.entries(providers).map(([family, one]) => [family, open(one)]))
 }
 
 async function readHeaders(credentials: Credentials, app: string, request: RequestLine) {

@@ -294,7 +294,7 @@ function explain(code: string | undefined, error: unknown, { host, port, user }:
     case '22023':
       return 'the role named in database.role does not exist; run `penstock migrate up` as a role that may create it'
     case '42501':
-      return `${user}, the user of database.url, may not take the role named in database.role: grant that to ${user}, or leave database.role empty`
+      return `${user}, the user of database.url, may not take the role named in database.role: grant that to ${user} with set true (Postgres 15 needs the last three words left out), or leave database.role empty`
     case '57P03':
       return 'the database is starting up or shutting down; try again'
     case '53300':

@@ -13,14 +13,15 @@ const streams = `
     from ingest.tally where about = 'item' group by 1, 2 having sum(things) > 0
   )
   select coalesce(o.app_id, c.app_id) as app, coalesce(o.stream, c.stream) as stream, coalesce(o.open, 0) as open,
-         coalesce(c.closed, 0) as closed, coalesce(o.backlog, 0) as backlog, ${isoText('greatest(o.last_at, c.last_at)')} as "lastCommit",
-         round(extract(epoch from ingest.clock() - o.first_at))::int as "oldestSeconds"
+         coalesce(c.closed, 0) as closed, case when f.stream is null then coalesce(o.backlog, 0) else 0 end as backlog, ${isoText('greatest(o.last_at, c.last_at)')} as "lastCommit",
+         case when f.stream is null then round(extract(epoch from ingest.clock() - o.first_at))::int end as "oldestSeconds"
   from (select app_id, stream, count(*)::int as open, count(*) filter (where caught_up_at is null)::int as backlog,
                max(updated_at) as last_at, min(updated_at) as first_at
         from ingest.progress p where closed_at is null and not exists (select from item i where (i.app_id, i.stream) = (p.app_id, p.stream))
         group by 1, 2) o
   full join (select app_id, stream, sum(things)::int as closed, max(last_at) as last_at
              from ingest.tally where about = 'series' group by 1, 2 having sum(things) > 0) c using (app_id, stream)
+  left join ingest.stream_off f on (f.app_id, f.stream) = (o.app_id, o.stream) and f.on_at is null
   union all
   select app_id, stream, backlog, things - backlog, backlog, ${isoText('last_at')}, round(extract(epoch from ingest.clock() - last_at))::int
   from item

@@ -135,7 +135,8 @@ function whyBehind(facts: Known, pauseOf: PauseOf): string | undefined {
 function whyStarting({ at, process, owners }: Facts): string | undefined {
   if (!process || secondsFrom(process.startedAt, at) >= startPatience) return undefined
   if (process.reading.some(({ readAt }) => readAt !== null)) return undefined
-  const isOthers = owners?.length && !owners.some(({ owner }) => owner === process.owner)
+  const others = owners?.filter(({ owner }) => owner !== process.owner) ?? []
+  const isOthers = others.length > 0 && (process.apps.length === 0 || others.length === owners?.length)
   if (isOthers) return undefined
   if (process.apps.length === 0) return 'Starting: the apps are being taken over'
   return 'Starting: the first pages are being read'

@@ -57,6 +57,23 @@ test('init asks for what no flag says, and keeps secrets in files of their own',
   expect((await penstock(['validate', '--config', path])).code).toBe(0)
 })
 
+test('init asks again for what the configuration would refuse, and says what it may be', async () => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  const asked: string[] = []
+  const typed = ['a 1', 'a1', 'asia', 'eu', '', 'example.com', 'https://c.example.com', '7', 's', '', '', '']
+  await writeFrom({ config: path }, async question => {
+    asked.push(question)
+    return typed.shift()!
+  })
+  write.mockRestore()
+  expect(asked[1]).toBe(
+    'It must be an app ID: 1 to 64 letters, digits, "_", "." or "-".\nApp ID of your project: ',
+  )
+  expect(asked[3]).toMatch(/^It must be one of cn, ap, eu, na.*\nRegion of its servers/)
+  expect(asked[6]).toMatch(/^It must be an address such as https.*\nAddress of the classroom service/)
+  expect((await penstock(['validate', '--config', path])).code).toBe(0)
+})
+
 test('init says which flag is missing where nobody can be asked, and writes over nothing', async () => {
   const lacking = await penstock([
     'init',

@@ -48,7 +48,9 @@ describe('a wrong configuration', () => {
 
   it('that is not there is named', async () => {
     const { message } = await refusalOf('nowhere/penstock.yaml')
-    expect(message).toBe('nowhere/penstock.yaml  the file cannot be read: no such file or directory')
+    expect(message).toBe(
+      'nowhere/penstock.yaml  the file cannot be read: no such file or directory; `penstock init` writes one, --config names another',
+    )
   })
 
   it('that is a directory is named', async () => {

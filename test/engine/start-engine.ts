@@ -40,9 +40,9 @@ export function startEngine(
   apps: readonly string[] = ['a1'],
   feedEvery: Partial<StreamSettings> = {},
   more: Partial<AppSettings> = {},
+  ownership = new FakeOwnership(allShards(1)),
 ) {
   const harness = createHarness(['room-events'])
-  const ownership = new FakeOwnership(allShards(1))
   const streams = { 'app-events': { ...feedCadence, ...feedEvery }, 'room-events': cadence }
   const settings = settingsOf(
     apps.map(id => ({ ...appOf(id, ['app-events', 'room-events']), streams, ...more })),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../src/engine/ports/ledger.ts'
 import { StoreUnavailable } from '../../src/engine/ports.ts'
 import { appOf, minute, second } from './harness.ts'
-import { allShards, type FakeOwnership, shardCount, startEngine } from './start-engine.ts'
+import { allShards, FakeOwnership, shardCount, startEngine } from './start-engine.ts'
 
 /** Which apps were asked since the n-th request. */
 function appsAsked({ asked }: { readonly asked: readonly { readonly app: string }[] }, since: number) {
@@ -266,6 +266,17 @@ describe('stopping', () => {
     await clock.advance(0)
     await stopped
     expect(store.stored.size).toBe(1)
+  })
+
+  it('says nothing of shards that it never had', async () => {
+    const ownership = new FakeOwnership([])
+    ownership.error = new StoreUnavailable(undefined)
+    const { clock, said, engine } = startEngine(['a1'], {}, {}, ownership)
+    await clock.advance(second)
+    const stopped = engine.stop()
+    await clock.advance(second)
+    await stopped
+    expect(said.filter(text => text.includes('shards'))).toEqual([])
   })
 
   it('succeeds although the shards cannot be given back', async () => {

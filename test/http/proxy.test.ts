@@ -35,6 +35,17 @@ async function answers(port: number): Promise<boolean> {
   return is
 }
 
+describe('a proxy that is away', () => {
+  it('is named where the connection fails, without its credentials', async () => {
+    const { transport } = await setUp(() => {}, { proxy: 'http://penstock:canary@127.0.0.1:9' }, elsewhere)
+    const reply = await transport.send('app1', readRoom)
+    expect(JSON.stringify(reply)).toMatch(
+      /the connection to \S+ through the proxy 127\.0\.0\.1:9 failed \(ECONNREFUSED\)/,
+    )
+    expect(JSON.stringify(reply)).not.toContain('canary')
+  })
+})
+
 describe.skipIf(!canRun)('a proxy on the way out', () => {
   const state = {} as { port: number; folder: string; stop: () => Promise<unknown> | undefined }
   const proxy = (password = 'canary') => `http://penstock:${password}@127.0.0.1:${state.port}`

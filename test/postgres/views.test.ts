@@ -219,6 +219,24 @@ describe('whether a log is whole', () => {
 })
 
 describe('the status and the figures', () => {
+  it('tell of a stream that is off what is stored, and no backlog that nobody reads', async () => {
+    const other = await openStore()
+    await other.store.discoverRooms(me, app, ['a'])
+    await other.store.commit(logPage('a', 0, { caughtUp: false }))
+    await other.advance(90_000)
+    const roomEvents = async () =>
+      (await readStatus(other.pool)).streams.find(({ stream }) => stream === 'room-events')
+    expect(await roomEvents()).toMatchObject({ open: 1, backlog: 1, oldestSeconds: 90 })
+    await other.rows(
+      `insert into ingest.stream_off (app_id, stream, off_at) values ($1, 'room-events', ingest.clock())`,
+      [app],
+    )
+    expect(await roomEvents()).toMatchObject({ open: 1, backlog: 0, oldestSeconds: null })
+    await other.rows('update ingest.stream_off set on_at = ingest.clock()')
+    expect(await roomEvents()).toMatchObject({ open: 1, backlog: 1, oldestSeconds: 90 })
+    await other.close()
+  })
+
   it('tell what is followed, owed, missing and set aside', async () => {
     const other = await openStore()
     await other.store.follow(me, app, 'app-events', '')

@@ -379,6 +379,13 @@ describe('the verdict', () => {
       startedAt: '2026-03-02T05:44:40Z',
     }
     expect(judge(facts({ process: standby })).state).toBe('well')
+    const owners = ['host/7/x', 'other/8/y'].map(owner => ({
+      ...{ owner, shards: 32, expiresAt: '2026-03-02T05:44:55Z' },
+    }))
+    expect(judge(facts({ process: standby, owners })).state, 'it owns shards that no app lies in').toBe(
+      'well',
+    )
+    expect(judge(facts({ process: standby, owners: owners.slice(1) })).state).toBe('starting')
   })
 
   it('takes the worst: data lost and the database away is stopped', () => {

@@ -59,9 +59,7 @@ Examples:
 
   program
     .command('audit')
-    .description(
-      'counts from the ledger whether any request broke a limit, in another way than they were granted',
-    )
+    .description('counts in the ledger of requests whether any of them broke a limit')
     .addOption(configOption())
     .option('--json', 'print JSON')
     .addHelpText(

@@ -124,7 +124,7 @@ export async function assertMigrated(config: Config, url: string): Promise<strin
     const missing = await missingMigrations(pool)
     if (missing.length > 0)
       throw new CommandError(
-        `the database lacks migrations (${missing.join(', ')}); run \`penstock migrate up\` first`,
+        `the database lacks migrations (${briefly(missing)}); run \`penstock migrate up\` first`,
       )
     const unable = await whoMayNotShare(pool, role)
     if (unable === undefined) return
@@ -158,6 +158,11 @@ async function findPoolerAway(config: Config): Promise<string | undefined> {
 /** Names of the migrations that the database lacks. */
 export async function missingMigrations(pool: pg.Pool): Promise<readonly string[]> {
   return (await migrationStates(pool)).filter(state => !state.appliedAt).map(state => state.name)
+}
+
+/** Of many names the first, in messages that end with what to do. */
+export function briefly([first, ...more]: readonly string[]): string {
+  return more.length > 0 ? `${first} and ${more.length} more` : `${first}`
 }
 
 /** Lets `use` ask over connections that are closed afterwards. */

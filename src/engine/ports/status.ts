@@ -20,10 +20,10 @@ export interface StreamStatus extends StreamLabels {
   /** Series that are still followed; of a stream that reads details, items that are pending. */
   readonly open: number
   readonly closed: number
-  /** Open series that have never been read to their end; of a stream that reads details, items that are pending. */
+  /** Open series that have never been read to their end, none of a stream that is off; of a stream that reads details, items that are pending. */
   readonly backlog: number
   readonly lastCommit: string | null
-  /** Since the last commit of the series that was committed longest ago; null before the first. */
+  /** Since the last commit of the series that was committed longest ago; null before the first, and of a stream that is off. */
   readonly oldestSeconds: number | null
 }
 
