@@ -58,6 +58,11 @@ export function stopRecording(room: Classroom, now: number): void {
   leaveCall(room, Number(recording.recordUid), now)
   const state = Number(room.rules.switches.recordingEndState)
   room.tell(cmds.recordingState, { state, startTime: recording.startTime }, now)
+  // What is filed as it goes on is filed when it ends.
+  if (recording.recordDetails.length > 0) {
+    publishFiles(recording, room.draw.whole(1, 3))
+    return
+  }
   const memory = room.rules.switches.roomMemorySeconds * 1_000
   const longest = Math.min(600_000, memory / 2)
   const { lateFiles } = room.rules.quirks
