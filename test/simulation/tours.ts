@@ -12,6 +12,7 @@ import {
   midnights,
   narrowed,
   partly,
+  parts,
   pauses,
   quiet,
   relays,
@@ -125,6 +126,8 @@ const pages: Tour = {
       spellOf('looping nextId', {
         ...{ from: 0, to: 2 * minute, app: 'alpha', operation: 'popupQuiz' },
       }),
+      // In pages of two a player slips from one page to the next, and hides the one that follows.
+      spellOf('slipped', { from: 8 * minute, to: 12 * minute, app: 'alpha', operation: 'listPlayers' }),
     ],
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },
     quirks: {
@@ -321,6 +324,7 @@ export const tours: Readonly<Record<string, Tour>> = {
     relays,
     severed,
     marks,
+    parts,
     lessons,
     spending,
     wishes,
