@@ -102,6 +102,12 @@ export const midnights: Tour = {
   },
 }
 
+/** The same with the midnight in the middle of what the feed loses. */
+export const nights: Tour = {
+  ...midnights,
+  demands: { ...midnights.demands, world: 'midnights', start: Date.UTC(2026, 0, 5, 15, 50) },
+}
+
 /** Many rooms at once, over lines that break whenever something is stored. */
 export const commits: Tour = {
   length: 7 * minute,

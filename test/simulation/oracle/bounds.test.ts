@@ -21,12 +21,14 @@ interface Question {
 /** What is found where a premium app asked these for calls. */
 function judge(...questions: readonly Question[]): number {
   const first = { at: -minute }
-  const all = [first, ...questions].map(({ at, young = 3_000, old = 9_000, refusal, operation = 'callSearch' }: Question, n) => {
-    const now = (begin + at) / second
-    const [start, end] = [now - reach + old, now - delay - young]
-    const target = `/beta/analytics/call/lists?start_ts=${start}&end_ts=${end}`
-    return { n: n + 1, app: 'alpha', operation, time: begin + at, target, refusal }
-  })
+  const all = [first, ...questions].map(
+    ({ at, young = 3_000, old = 9_000, refusal, operation = 'callSearch' }: Question, n) => {
+      const now = (begin + at) / second
+      const [start, end] = [now - reach + old, now - delay - young]
+      const target = `/beta/analytics/call/lists?start_ts=${start}&end_ts=${end}`
+      return { n: n + 1, app: 'alpha', operation, time: begin + at, target, refusal }
+    },
+  )
   const examination = {
     sandbox: { arrivals: { list: (after: number) => [all[after]], count: all.length } },
     apps: [{ id: 'alpha', plan: 'premium', regions: ['eu'] }],
