@@ -5,6 +5,7 @@ import type { Random } from '../../src/clock/clock.ts'
  * `status-after-acting` before it answers with a failure; `status` does not act. `empty` leaves nothing in `data`, `no-data` leaves it out.
  * `unknown-code` succeeds in nothing that a document names: no list is there, and it says so by null.
  * `unlisted` leaves out the first player of a list, as if there were none; `miscounted` leaves it out and counts it.
+ * `slipped` begins a further page of a list of players with the last of the page before, and leaves out who would have been first.
  * `strange` answers in a shape of which nobody can tell what it holds.
  */
 export const faultKinds = [
@@ -26,6 +27,7 @@ export const faultKinds = [
   'looping-next-id',
   'unlisted',
   'miscounted',
+  'slipped',
   'strange',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]

@@ -44,6 +44,8 @@ export interface Quirks {
   readonly lateQuiz: number
   /** Of the recordings: those whose files appear only when more than two thirds of the time are over for which a room is known. */
   readonly lateFiles: number
+  /** Of the recordings: those whose first file appears while they go on, and the others as they end. */
+  readonly earlyFiles: number
   /** Of the times at which a teacher takes a file away: those at which all of them go at once, and one comes back under its ID. */
   readonly clearedFiles: number
   /** Rooms whose sequences begin above 2^53. */
@@ -86,6 +88,7 @@ export const noQuirks: Quirks = {
   secondThought: 0,
   lateQuiz: 0,
   lateFiles: 0,
+  earlyFiles: 0,
   clearedFiles: 0,
   bigSequence: 0,
   namelessCall: 0,

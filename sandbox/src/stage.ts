@@ -5,7 +5,7 @@ import type { Faults } from './faults.ts'
 import type { Settings } from './options.ts'
 import type { Universe } from './universe.ts'
 import type { ViolationKind, Violations } from './violations.ts'
-import { json, transmit } from './wire.ts'
+import { type How, json, transmit } from './wire.ts'
 
 export interface Bindings {
   readonly Bindings: { readonly hangUp: (() => void) | undefined }
@@ -23,8 +23,8 @@ export interface Stage {
   readonly violations: Violations
 }
 
-/** What the world answers; `loops` asks for a nextId that leads nowhere. */
-type Answer = (how: { readonly loops: boolean; readonly arrival: Arrival }) => Response
+/** What the world answers. */
+type Answer = (how: How & { readonly arrival: Arrival }) => Response
 
 /** Writes the request down, then lets the world answer it, or lets it meet its fault. */
 export async function serve(

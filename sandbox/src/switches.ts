@@ -100,6 +100,11 @@ export const switchTable = {
     ['present', 'absent', 'far'],
     'whether those who come and go are told with a time; absent: and they talk before the class begins; far: one in five with a time days ahead',
   ),
+  rewardTotal: choice(
+    'total',
+    ['total', 'totalReward'],
+    'what the event of a reward calls how much somebody has then',
+  ),
   recordingEndState: choice('2', ['2', '0'], 'state of the event that a recording stopped'),
   stateMoves: choice('any', ['any', 'strict'], 'whether a classroom may go back to an earlier state'),
   uploadAnswer: choice(

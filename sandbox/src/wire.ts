@@ -18,8 +18,14 @@ export interface Line {
   readonly hangUp: (() => void) | undefined
 }
 
-/** What the world answers; `loops` asks for a nextId that leads nowhere. */
-export type Act = (how: { readonly loops: boolean }) => Response
+/** How the world is to answer: `loops` asks for a nextId that leads nowhere, `slips` for a page that begins one item too early. */
+export interface How {
+  readonly loops: boolean
+  readonly slips?: boolean
+}
+
+/** What the world answers. */
+export type Act = (how: How) => Response
 
 /** Lets the world act and brings its answer to the client, or whatever the fault makes of it. */
 export async function transmit(fault: FaultRule | undefined, act: Act, line: Line): Promise<Response> {
@@ -81,6 +87,8 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
     }
     case 'endless':
       return endless()
+    case 'slipped':
+      return act({ loops: false, slips: true })
     case 'looping-next-id':
       return act({ loops: true })
   }

@@ -52,6 +52,20 @@ describe('starting and stopping a recording', () => {
     expect(recordDetails).toContainEqual({ url })
   })
 
+  it('a recording that goes on has its first file where the quirk says so, and no address of its own', async () => {
+    const { send, at, list, clock } = await quiet({ quirks: { earlyFiles: 1 } })
+    await send('PUT', at.recording(1), {})
+    const item = async () => (await list()).at(-1)!
+    expect(await item()).toMatchObject({ status: 1, url: null, recordDetails: [] })
+    await clock.advance(minutes)
+    const file = { url: expect.stringMatching(/0\.mp4$/) }
+    expect(await item()).toMatchObject({ status: 1, url: null, recordDetails: [file] })
+    await send('PUT', at.recording(0), {})
+    const { status, url, recordDetails } = await item()
+    expect(status).toBe(2)
+    expect(recordDetails).toContainEqual({ url })
+  })
+
   it('a start while one runs says 409 and 30409411, and the one that runs goes on', async () => {
     const { send, at, told, running, sandbox } = await quiet()
     await send('PUT', at.recording(1), {})

@@ -233,6 +233,21 @@ describe('a page', () => {
     const { body } = await list({})
     expect([idsOf(body.players), body.totalSize]).toEqual([ids.slice(1), totalSize])
   })
+
+  it('slipped begins with the last of the page before, in the place of who would have been first', async () => {
+    const faults = [{ kind: 'slipped', every: 1, operation: 'listPlayers' }] as const
+    const { list, ids } = await stageWith(['a', 'a', 'a', 'a', 'a'], { faults })
+    const { body: first } = await list({ pageSize: '2' })
+    const { body: second } = await list({ pageSize: '2', pageToken: first.nextPageToken })
+    const { body: third } = await list({ pageSize: '2', pageToken: second.nextPageToken })
+    const [one, two, , four] = ids
+    expect([first, second, third].map(({ players }) => idsOf(players))).toEqual([
+      [one, two],
+      [two, four],
+      [four],
+    ])
+    expect([third.totalSize, third.nextPageToken]).toEqual([5, ''])
+  })
 })
 
 describe('a list of a provider that holds back', () => {

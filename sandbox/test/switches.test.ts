@@ -325,3 +325,14 @@ describe('crowds counted', () => {
     expect(counted.length).toBeGreaterThan(0)
   })
 })
+
+describe('rewardTotal', () => {
+  it.each(['total', 'totalReward'] as const)('%s: that is what a reward calls its total', rewardTotal => {
+    const rewards = play({ switches: { rewardTotal } })
+      .linesOf('event')
+      .flatMap(({ data }) => ('rewardDetails' in data ? (data.rewardDetails as object[]) : []))
+    expect(rewards.length).toBeGreaterThan(0)
+    const names = new Set(rewards.flatMap(reward => Object.keys(reward)))
+    expect(names).toEqual(new Set(['userUuid', 'changedReward', rewardTotal]))
+  })
+})

@@ -86,7 +86,7 @@ export const spellKinds: readonly Kind[] = [
 const aimed: readonly Kind[] = [
   { name: '429 with Retry-After 150', rule: { kind: 'status', status: 429, retryAfter: '150' } },
   { name: '429 with a date', rule: { kind: 'status', status: 429, retryIn: 150 } },
-  ...(['unlisted', 'miscounted', 'strange', 'unknown-code'] as const).map(
+  ...(['unlisted', 'miscounted', 'slipped', 'strange', 'unknown-code'] as const).map(
     (kind): Kind => ({ name: kind, rule: { kind } }),
   ),
 ]

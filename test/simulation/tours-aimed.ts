@@ -102,6 +102,12 @@ export const midnights: Tour = {
   },
 }
 
+/** The same with the midnight in the middle of what the feed loses. */
+export const nights: Tour = {
+  ...midnights,
+  demands: { ...midnights.demands, world: 'midnights', start: Date.UTC(2026, 0, 5, 15, 50) },
+}
+
 /** Many rooms at once, over lines that break whenever something is stored. */
 export const commits: Tour = {
   length: 7 * minute,
@@ -193,6 +199,17 @@ export const marks: Tour = {
   },
 }
 
+/** The same, where some of what a log lacks comes late and the rest never does: holes are filled in part. */
+export const parts: Tour = {
+  ...marks,
+  demands: {
+    ...marks.demands,
+    quirks: { lateMessage: 0.7 },
+    profile: { ...small, eventsPerMinute: 20 },
+    switches: { ...marks.demands.switches, sequence: 'holes' },
+  },
+}
+
 /**
  * A provider that serves less than the documents say, machines whose clocks are ahead of its own, and a database whose clock
  * is set forward for a while.
@@ -263,7 +280,8 @@ export const quiet: Tour = {
       ...{ classes: 2, students: 3, eventsPerMinute: 0.0001 },
       ...{ lessonMinutes: 85, breakMinutes: 30, historyMinutes: 1 },
     },
-    quirks: { hushedRoom: 1 },
+    // What goes on for so long has files already.
+    quirks: { hushedRoom: 1, earlyFiles: 1 },
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
   },
 }

@@ -11,7 +11,9 @@ import {
   marks,
   midnights,
   narrowed,
+  nights,
   partly,
+  parts,
   pauses,
   quiet,
   relays,
@@ -125,6 +127,8 @@ const pages: Tour = {
       spellOf('looping nextId', {
         ...{ from: 0, to: 2 * minute, app: 'alpha', operation: 'popupQuiz' },
       }),
+      // In pages of two a player slips from one page to the next, and hides the one that follows.
+      spellOf('slipped', { from: 8 * minute, to: 12 * minute, app: 'alpha', operation: 'listPlayers' }),
     ],
     profile: { classes: 3, students: 4, eventsPerMinute: 20 },
     quirks: {
@@ -316,11 +320,13 @@ export const tours: Readonly<Record<string, Tour>> = {
     late,
     reuse,
     midnights,
+    nights,
     commits,
     pauses,
     relays,
     severed,
     marks,
+    parts,
     lessons,
     spending,
     wishes,

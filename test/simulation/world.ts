@@ -48,6 +48,7 @@ const choices: Choices = {
   roles: 'all',
   crowds: 'all',
   voteOptions: 'all',
+  rewardTotal: 'all',
   recordingEndState: 'all',
   stateMoves: 'all',
   uploadAnswer: 'all',

@@ -38,25 +38,31 @@ it('in whatever order and pages sequences come, the holes are what is missing af
   )
 })
 
-it('a hole counts the readings that show it, and a hole of another extent begins anew', () => {
+it('a hole counts the readings that show it, what is left of one those that showed the whole, and another one begins anew', () => {
   const tally = [
     [3, 4, 2],
     [8, 9, 1],
+    [12, 15, 1],
   ] as const
   expect(
     tallyHoles(
       [
         [3, 4],
         [8, 8],
+        [12, 12],
+        [14, 16],
       ],
       tally,
       'again',
     ),
   ).toEqual([
     [3, 4, 3],
-    [8, 8, 1],
+    [8, 8, 2],
+    [12, 12, 2],
+    [14, 16, 1],
   ])
   expect(tallyHoles([[3, 4]], tally, 'same')).toEqual([[3, 4, 2]])
+  expect(tallyHoles([[4, 4]], tally, 'same')).toEqual([[4, 4, 2]])
 })
 
 function span(from: number, to: number): number[] {

@@ -9,6 +9,9 @@ export const recordingTypes = { composite: 2, web: 3 } as const
 /** Files that are late appear after so great a share of the time for which a room is known. */
 const shareUntilLate = 0.71
 
+/** A file is full and the next one is begun, ms after the begin: sooner than in life, as a class is shorter. */
+const untilFirstFile = 60_000
+
 const types = [recordingTypes.composite, recordingTypes.composite, recordingTypes.web] as const
 
 /**
@@ -39,6 +42,11 @@ export function startRecording(room: Classroom, now: number, type?: number): voi
   const { recordId, sid, resourceId } = recording
   const state = recordingStates.started
   room.tell(cmds.recordingState, { recordId, sid, resourceId, state, startTime: now }, now)
+  const { earlyFiles } = room.rules.quirks
+  if (earlyFiles === 0 || !draw.chance(earlyFiles)) return
+  room.agenda.at(now + untilFirstFile, () => {
+    if (recording.endTime === null) recording.recordDetails = filesOf(recording, 1)
+  })
 }
 
 /** The event of the stop names no recording: the document gives the IDs to the start alone. */
@@ -50,6 +58,11 @@ export function stopRecording(room: Classroom, now: number): void {
   leaveCall(room, Number(recording.recordUid), now)
   const state = Number(room.rules.switches.recordingEndState)
   room.tell(cmds.recordingState, { state, startTime: recording.startTime }, now)
+  // What is filed as it goes on is filed when it ends.
+  if (recording.recordDetails.length > 0) {
+    publishFiles(recording, room.draw.whole(1, 3))
+    return
+  }
   const memory = room.rules.switches.roomMemorySeconds * 1_000
   const longest = Math.min(600_000, memory / 2)
   const { lateFiles } = room.rules.quirks
@@ -64,7 +77,10 @@ export function runningRecording({ contents }: Classroom): Recording | undefined
 }
 
 function publishFiles(recording: Recording, files: number): void {
-  const address = `https://records.example/${recording.sid}`
-  recording.url = `${address}/0.mp4`
-  recording.recordDetails = Array.from({ length: files }, (_, index) => ({ url: `${address}/${index}.mp4` }))
+  recording.recordDetails = filesOf(recording, files)
+  recording.url = recording.recordDetails[0]!.url
+}
+
+function filesOf({ sid }: Recording, files: number): Recording['recordDetails'] {
+  return Array.from({ length: files }, (_, index) => ({ url: `https://records.example/${sid}/${index}.mp4` }))
 }

@@ -60,7 +60,9 @@ function callToStage(room: Classroom, student: Pupil, now: number): void {
 export function reward(room: Classroom, now: number): void {
   const student = oneOf(room, () => true)
   if (!student) return
-  const { sharedReward } = room.rules.quirks
+  const { quirks, switches } = room.rules
+  const { sharedReward } = quirks
+  const { rewardTotal } = switches
   const isShared = sharedReward > 0 && room.draw.chance(sharedReward)
   const other = isShared ? oneOf(room, ({ userUuid }) => userUuid !== student.userUuid) : undefined
   const rewardDetails = [student, ...(other ? [other] : [])].map(({ userUuid }) => {
@@ -69,7 +71,7 @@ export function reward(room: Classroom, now: number): void {
     const changedReward = before < 4 ? 1 : -before
     const total = before + changedReward
     room.rewards.set(userUuid, total)
-    return { userUuid, changedReward, total }
+    return { userUuid, changedReward, [rewardTotal]: total }
   })
   room.tell(cmds.rewards, { rewardDetails, updateTime: now }, now)
 }

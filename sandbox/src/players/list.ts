@@ -20,10 +20,11 @@ export function readList(context: PlayerContext): Action {
   if (filter !== null && channel === undefined) throw invalid('filter')
   const size = Math.min(readSize(query.get('pageSize')), context.settings.switches.playersPerPage)
   const after = readToken(query.get('pageToken'), filter)
-  return ({ loops }) => {
+  return ({ loops, slips = false }) => {
     const listed = visibleIn(context).filter(player => (channel ?? player.channelName) === player.channelName)
     const rest = listed.filter(({ number }) => number > after)
-    const page = rest.slice(0, size)
+    const before = slips ? listed.findLast(({ number }) => number <= after) : undefined
+    const page = before ? [before, ...rest.slice(1, size)] : rest.slice(0, size)
     const last = loops ? after : page.at(-1)?.number
     const isEnd = !loops && rest.length <= size
     return {

@@ -1,7 +1,7 @@
 import type { Arrival } from '../arrivals.ts'
 import { seededRandom } from '../seeded.ts'
 import { type Asking, reply, type SandboxApp, type Stage, serve } from '../stage.ts'
-import { json } from '../wire.ts'
+import { type How, json } from '../wire.ts'
 import { PlayerJudge } from './judge.ts'
 import { type Play, playerPlays } from './plays.ts'
 import { messages, PlayerRefusal } from './refusals.ts'
@@ -42,9 +42,9 @@ async function perform(
     authorization: req.header('authorization'),
     contentType: req.header('content-type'),
   })
-  const act = ({ loops, arrival }: { readonly loops: boolean; readonly arrival: Arrival }): Response => {
+  const act = ({ arrival, ...how }: How & { readonly arrival: Arrival }): Response => {
     try {
-      return answer(stage, requestId, action({ loops }))
+      return answer(stage, requestId, action(how))
     } catch (refusal) {
       if (!(refusal instanceof PlayerRefusal)) throw refusal
       arrival.refusal = refusal.message

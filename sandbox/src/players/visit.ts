@@ -1,4 +1,5 @@
 import type { AppOptions, Settings } from '../options.ts'
+import type { How } from '../wire.ts'
 import type { AppWorld } from '../world.ts'
 
 /** What a request of the cloud players says. */
@@ -27,4 +28,4 @@ export interface PlayerAnswer {
 }
 
 /** What is to be done, once its rules are kept. Throws PlayerRefusal where the world stands against it. */
-export type Action = (how: { readonly loops: boolean }) => PlayerAnswer
+export type Action = (how: How) => PlayerAnswer

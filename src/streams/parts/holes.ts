@@ -40,9 +40,9 @@ export function tallyHoles(
   tally: readonly Tally[],
   reading: 'again' | 'same',
 ): readonly Tally[] {
-  const reads = new Map(tally.map(([from, to, count]) => [`${from}-${to}`, count]))
   return holes.map(([from, to]) => {
-    const known = reads.get(`${from}-${to}`)
+    // What is left of a hole was missing in each reading that showed the whole.
+    const known = tally.find(([first, last]) => first <= from && to <= last)?.[2]
     if (known === undefined) return [from, to, 1]
     return [from, to, reading === 'again' ? Math.min(known + 1, readsUntilAbsent) : known]
   })

@@ -16,6 +16,7 @@ import { strangersFour } from './strangers-four.ts'
 import { strangersNine } from './strangers-nine.ts'
 import { strangersSeven } from './strangers-seven.ts'
 import { strangersSix } from './strangers-six.ts'
+import { strangersTen } from './strangers-ten.ts'
 import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
 import { together } from './together.ts'
@@ -48,4 +49,5 @@ export const plants: readonly Plant[] = [
   ...strangersSeven,
   ...strangersEight,
   ...strangersNine,
+  ...strangersTen,
 ]

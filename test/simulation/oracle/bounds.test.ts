@@ -15,17 +15,20 @@ interface Question {
   readonly young?: number
   readonly old?: number
   readonly refusal?: string
+  readonly operation?: string
 }
 
 /** What is found where a premium app asked these for calls. */
 function judge(...questions: readonly Question[]): number {
   const first = { at: -minute }
-  const all = [first, ...questions].map(({ at, young = 3_000, old = 9_000, refusal }: Question, n) => {
-    const now = (begin + at) / second
-    const [start, end] = [now - reach + old, now - delay - young]
-    const target = `/beta/analytics/call/lists?start_ts=${start}&end_ts=${end}`
-    return { n: n + 1, app: 'alpha', operation: 'callSearch', time: begin + at, target, refusal }
-  })
+  const all = [first, ...questions].map(
+    ({ at, young = 3_000, old = 9_000, refusal, operation = 'callSearch' }: Question, n) => {
+      const now = (begin + at) / second
+      const [start, end] = [now - reach + old, now - delay - young]
+      const target = `/beta/analytics/call/lists?start_ts=${start}&end_ts=${end}`
+      return { n: n + 1, app: 'alpha', operation, time: begin + at, target, refusal }
+    },
+  )
   const examination = {
     sandbox: { arrivals: { list: (after: number) => [all[after]], count: all.length } },
     apps: [{ id: 'alpha', plan: 'premium', regions: ['eu'] }],
@@ -60,4 +63,10 @@ it('what was on its way when the refusal was heard, or refused for another reaso
   expect(judge(refused, { at: 5 * second, young: 8 })).toBe(0)
   expect(judge(refused, { at: 15 * second, young: 8 })).toBe(1)
   expect(judge({ at: 0, young: 8, refusal: early, old: reach }, { at: 2 * minute, young: 8 })).toBe(0)
+})
+
+it('what one operation of a limit group was refused is asked for by none of them', () => {
+  const refused = { at: 0, young: 8, refusal: late, operation: 'callSessions' }
+  expect(judge(refused, { at: 2 * minute, young: 9, operation: 'callMetrics' })).toBe(1)
+  expect(judge(refused, { at: 2 * minute, young: 9 })).toBe(0)
 })

@@ -44,7 +44,10 @@ const bounds: readonly Bound[] = [
   },
 ]
 
-/** What was refused because it is too young, or too old, is not asked for as near to that bound again for a while. */
+/**
+ * What was refused because it is too young, or too old, is not asked for as near to that bound again for a while: by no question of
+ * its limit group, for a limit is that of them all.
+ */
 export function examineBounds({
   sandbox,
   askers = [],
@@ -59,12 +62,12 @@ export function examineBounds({
       .flatMap(n => sandbox.arrivals.list(n - 1, 1))
       .filter(({ operation = '' }) => operation in groupOf)
     const known = (arrivals[0]?.time ?? 0) + untold
-    const questions = Map.groupBy(arrivals, ({ app, operation }) => `${app} ${operation}`)
-    return [...questions].flatMap(([about, own]) =>
+    const questions = Map.groupBy(arrivals, ({ app, operation = '' }) => `${app} ${groupOf[operation]}`)
+    return [...questions.values()].flatMap(own =>
       bounds.flatMap(bound => {
         const again = firstAgain(own, bound, { known, plan: plans.get(own[0]!.app ?? '') })
         if (!again) return []
-        const text = `${name} ${about}: asked at ${new Date(again.time).toISOString()} as near as what was answered with ${bound.message}`
+        const text = `${name} ${again.app} ${again.operation}: asked at ${new Date(again.time).toISOString()} as near as what was answered with ${bound.message}`
         return [{ kind: 'limit', text } as const]
       }),
     )

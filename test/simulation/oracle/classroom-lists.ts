@@ -14,6 +14,8 @@ import {
 
 export interface ListContext {
   readonly stored: StoredSchema
+  /** Whether a recording has its first file while it goes on. */
+  readonly areFilesEarly: boolean
   /** What a list says of the room now must be stored as it is. */
   readonly isCurrent: (room: TrueRoom, stream: 'recordings' | 'resources') => boolean
   /** Moments at which a list of the room's recordings was answered as if there were none. */
@@ -38,10 +40,11 @@ export function examineLists(rooms: readonly TrueRoom[], context: ListContext): 
       made.recording.set(key, recordingRow(item, context.isCurrent(room, 'recordings')))
       // What a list left out and a later one names again is there.
       const removed = context.isCurrent(room, 'recordings') ? null : orNull(leftOut(context.emptied(room)))
-      const files = (rows.get(key)?.url ?? null) === null ? [] : item.recordDetails
+      const hasEnded = (rows.get(key)?.url ?? null) !== null
+      const files = item.recordDetails.slice(0, hasEnded ? undefined : Number(context.areFilesEarly))
       for (const [ordinal, file] of files.entries()) {
         const cells = { url: file.url, removed_at: removed, extra: without(fieldsOf(file), 'url') }
-        made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: true })
+        made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: hasEnded })
       }
     }
     for (const [id, history] of resourcesOf(room)) {

@@ -114,6 +114,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     }),
     ...examineLists(rooms, {
       stored,
+      areFilesEarly: sandbox.settings.quirks.earlyFiles > 0,
       answered: room => told(`${room.app} resources ${room.roomUuid}`),
       emptied: room => told(`${room.app} recordings ${room.roomUuid} empty`),
       isCurrent: (room, stream) => {

@@ -5,11 +5,16 @@ import { examineMarks } from './marks.ts'
 
 const second = 1_000
 const logs = ['roomEvents', 'popupQuiz', 'poll'] as const
+const lists = ['recordings', 'resources'] as const
 
-/** What is said of a room that is marked after 100 seconds. `asked`: each of its logs then, in seconds; with that in its query. */
-function judge(asked: readonly (readonly [at: number, query: string])[], destroyedAt?: number) {
-  const arrivals = asked.flatMap(([at, query]) =>
-    logs.map(operation => ({
+/**
+ * What is said of a room that is marked after 100 seconds. `asked`: each of its logs then, in seconds; with that in its query.
+ * `listed`: each of its lists.
+ */
+function judge(asked: readonly (readonly [at: number, query: string])[], destroyedAt?: number, listed = 101) {
+  const all = [...asked.map(one => [...one, logs] as const), [listed, '', lists] as const]
+  const arrivals = all.flatMap(([at, query, operations]) =>
+    operations.map(operation => ({
       ...{ app: 'alpha', operation, time: at * second },
       target: `/eu/edu/apps/1/v2/rooms/a%20room/${operation}${query}`,
     })),
@@ -34,6 +39,13 @@ describe('a room that is marked', () => {
     ] as const
     expect(judge(marked)).toHaveLength(logs.length)
     expect(judge(marked)[0]).toMatch(/^roomEvents of alpha a room was marked at .* not read again/)
+  })
+
+  it('has its lists read soon', () => {
+    expect(judge([[101, '']], undefined, 300)).toEqual([
+      expect.stringMatching(/^recordings of alpha a room was marked at .* not read again/),
+      expect.stringMatching(/^resources of/),
+    ])
   })
 
   it('is not where the provider forgets it before', () => {
