@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8'
-import { Command, CommanderError, Option } from 'commander'
+import { CommanderError } from 'commander'
 import { addData } from './commands/cli/data.ts'
 import { addDemo } from './commands/cli/demo.ts'
 import {
@@ -12,7 +12,7 @@ import {
   Told,
   watchOutput,
 } from './commands/cli/exit.ts'
-import { configOption, durationOption } from './commands/cli/options.ts'
+import { configOption, durationOption, NotedCommand } from './commands/cli/options.ts'
 import { version } from './commands/wiring/installation.ts'
 
 /**
@@ -49,13 +49,13 @@ function sentence(error: unknown): string {
   return 'code' in error ? String(error.code) : error.name
 }
 
-function describe(): Command {
-  const program = new Command('penstock')
+function describe(): NotedCommand {
+  const program = new NotedCommand('penstock')
     .description('Drains live-classroom REST APIs into Postgres without breaking a limit.')
     .version(version)
     .exitOverride()
     .showHelpAfterError('(penstock --help tells what there is; penstock help COMMAND tells more)')
-    .addHelpText('after', examples)
+    .notes(examples)
   addDaemon(program)
   addConfiguration(program)
   addData(program)
@@ -80,14 +80,12 @@ Examples:
 
 Exit codes: 0 well, 1 failed, 2 wrong command line, 78 wrong configuration.`
 
-function addDaemon(program: Command): void {
+function addDaemon(program: NotedCommand): void {
   program
     .command('run')
     .description('the daemon: drains until SIGTERM or SIGINT, or the end of its terminal')
     .addOption(configOption())
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 A database with url: embedded is started and migrated by itself; any other must have been migrated.
 Its file is read again when it changes, and at SIGHUP where no terminal controls the daemon. A wrong file changes nothing;
 apps come and change at once, one that is taken away goes at SIGHUP alone, and the log names the keys that need a restart.
@@ -97,8 +95,7 @@ Ends with 1, when it has drained, once nobody reads its log any more (standard o
 
 Examples:
   penstock run --config penstock.yaml
-  DATABASE_URL=postgres://penstock:secret@db/penstock penstock run --config penstock.yaml`,
-    )
+  DATABASE_URL=postgres://penstock:secret@db/penstock penstock run --config penstock.yaml`)
     .action(async options => (await import('./commands/run.ts')).run(options))
 
   program
@@ -107,32 +104,24 @@ Examples:
     .addOption(configOption())
     .option('--ready', 'ask /readyz instead of /healthz: database, migrations, owner of the apps')
     .option('--url <address>', 'ask a daemon elsewhere; the configuration is not read')
-    .addOption(
-      new Option('--within <duration>', 'ask again for as long, such as 30s').argParser(durationOption),
-    )
-    .addHelpText(
-      'after',
-      `
+    .option('--within <duration>', 'ask again for as long, such as 30s', durationOption)
+    .notes(`
 Asks the address of http.listen and ends with 1 when the answer is not 200 or takes longer than four seconds.
 
 Examples:
   penstock healthcheck --config penstock.yaml
-  penstock healthcheck --ready --url http://penstock:9464 --within 1m`,
-    )
+  penstock healthcheck --ready --url http://penstock:9464 --within 1m`)
     .action(async options => (await import('./commands/healthcheck.ts')).healthcheck(options))
 }
 
-function addConfiguration(program: Command): void {
+function addConfiguration(program: NotedCommand): void {
   program
     .command('password')
     .description('reads a password from standard input and prints what http.accessFile wants')
     .requiredOption('--user <name>', 'who may see the page, /status and /metrics')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Example:
-  penstock password --user ops < password.txt > access.txt`,
-    )
+  penstock password --user ops < password.txt > access.txt`)
     .action(async options => (await import('./commands/password.ts')).password(options))
 
   program
@@ -151,29 +140,23 @@ Example:
     .option('--players-url <address>', 'the cloud player service')
     .option('--key <key>', 'REST key of the project')
     .option('--secret-file <file>', 'its REST secret, seen from the configuration')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Secrets are asked for without showing them, and kept in files beside the configuration that its owner alone can read.
 
 Examples:
   penstock init
-  penstock init --app 0a1b2c --classroom-url https://classroom.example.com --uid 7 --token-file /run/secrets/token`,
-    )
+  penstock init --app 0a1b2c --classroom-url https://classroom.example.com --uid 7 --token-file /run/secrets/token`)
     .action(async options => (await import('./commands/init.ts')).init(options))
 
   program
     .command('validate')
     .description('checks the configuration file; asks nothing of the network')
     .addOption(configOption())
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Ends with 78 and one line for each mistake (file, line, key, what is allowed) when the file is wrong.
 
 Example:
-  penstock validate --config penstock.yaml`,
-    )
+  penstock validate --config penstock.yaml`)
     .action(async options => (await import('./commands/validate.ts')).validate(options))
 
   program
@@ -181,17 +164,14 @@ Example:
     .description('checks database, migrations, rights, and the credentials of every app; changes nothing')
     .addOption(configOption())
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Asks once for each app, where it has the credentials: for a room that does not exist, which consumes nothing,
 for the calls of one minute, which counts as one request of the plan, and for a list of one player.
 Ends with 1 when anything fails.
 
 Examples:
   penstock check --config penstock.yaml
-  penstock check --config penstock.yaml --json | jq '.checks[] | select(.result == "failed")'`,
-    )
+  penstock check --config penstock.yaml --json | jq '.checks[] | select(.result == "failed")'`)
     .action(async options => (await import('./commands/check.ts')).check(options))
 
   program
@@ -199,16 +179,13 @@ Examples:
     .description('what the file wants of call analytics a day against what the plans allow; asks nothing')
     .addOption(configOption())
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Tells for each stream how often it can be asked, what would be lost, and the cheapest change.
 Ends with 1 when data would be lost of a stream that acceptLoss of the app does not name.
 
 Examples:
   penstock forecast --config penstock.yaml
-  penstock forecast --config penstock.yaml --json | jq '.forecasts[].losses'`,
-    )
+  penstock forecast --config penstock.yaml --json | jq '.forecasts[].losses'`)
     .action(async options => (await import('./commands/forecast.ts')).forecast(options))
 }
 

@@ -80,15 +80,7 @@ function unknownParameter(
   facts: readonly ParameterFacts[],
 ): CommandError {
   if (isOfProject(name)) return wrong(operation, name, 'the project is given by --app')
-  const meant = nearest(name, [
-    ...facts.map(fact => fact.name),
-    'config',
-    'app',
-    'patience',
-    'request-id',
-    'dry-run',
-    'json',
-  ])
+  const meant = nearest(name, [...facts.map(fact => fact.name), ...ownOptions, 'dry-run', 'json'])
   const hint = meant ? `did you mean --${meant}?` : `penstock api ${called(operation)} --help lists them`
   return new CommandError(`${called(operation)} has no parameter ${name}; ${hint}`, exitUsage)
 }

@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import { streams } from '../../streams/index.ts'
-import { configOption, repeatedOption, timeOption } from './options.ts'
+import { configOption, type NotedCommand, repeatedOption, timeOption } from './options.ts'
 
 /** What works with the database, and with the provider by hand. */
-export function addData(program: Command): void {
+export function addData(program: NotedCommand): void {
   addMigrate(program)
   addReadings(program)
   addSql(program)
@@ -13,17 +13,14 @@ export function addData(program: Command): void {
   addApi(program)
 }
 
-function addMigrate(program: Command): void {
+function addMigrate(program: NotedCommand): void {
   const migrate = program
     .command('migrate')
     .description('prepares the database: up, status')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Examples:
   penstock migrate status --config penstock.yaml
-  penstock migrate up --config penstock.yaml`,
-    )
+  penstock migrate up --config penstock.yaml`)
   migrate
     .command('up')
     .description('applies the migrations that the database lacks; one that was killed goes on where it was')
@@ -36,7 +33,7 @@ Examples:
     .action(async options => (await import('../migrate.ts')).status(options))
 }
 
-function addReadings(program: Command): void {
+function addReadings(program: NotedCommand): void {
   program
     .command('status')
     .description('how it goes: the verdict, the backlog, how late it is, gaps and dead letters')
@@ -44,17 +41,14 @@ function addReadings(program: Command): void {
     .option('--json', 'print JSON')
     .option('--watch', 'go on: draw it anew on a terminal, else print the verdict whenever its state changes')
     .option('--check', 'print the verdict alone; end with 1 when it is behind, losing or stopped')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Reads the database, and asks the daemon at http.listen what it sees by itself; either is enough.
 
 Examples:
   penstock status --config penstock.yaml
   penstock status --config penstock.yaml --check
   penstock status --config penstock.yaml --watch
-  penstock status --config penstock.yaml --json | jq '.gaps'`,
-    )
+  penstock status --config penstock.yaml --json | jq '.gaps'`)
     .action(async options => (await import('../status.ts')).status(options))
 
   program
@@ -62,29 +56,24 @@ Examples:
     .description('counts in the ledger of requests whether any of them broke a limit')
     .addOption(configOption())
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Counts every debit that is kept (two days) against the limits that the file gives now: the most requests that may have
 arrived in any second, minute and day, wherever it begins, whatever their way took. Ends with 1 when a limit may have
 been broken or debits are missing.
 
 Examples:
   penstock audit --config penstock.yaml
-  penstock audit --config penstock.yaml --json | jq '.groups[] | select(.verdict != "kept")'`,
-    )
+  penstock audit --config penstock.yaml --json | jq '.groups[] | select(.verdict != "kept")'`)
     .action(async options => (await import('../audit.ts')).audit(options))
 }
 
-function addSql(program: Command): void {
+function addSql(program: NotedCommand): void {
   program
     .command('sql')
     .description('runs a query, or opens a prompt; needs no psql, and changes nothing unless --write says so')
     .argument('[query]', 'what to ask; statements are typed, or come on standard input, without it')
     .addOption(
-      new Option('-c, --command <statements>', 'statements to run, one transaction; repeatable')
-        .argParser(repeatedOption)
-        .default([], 'none'),
+      repeatedOption('-c, --command <statements>', 'statements to run, one transaction; repeatable', 'none'),
     )
     .option('-f, --file <file>', 'a file of statements')
     .addOption(configOption())
@@ -93,9 +82,7 @@ function addSql(program: Command): void {
     .option('--url <address>', 'ask another database')
     .option('--write', "let it write, with the rights of the daemon's role")
     .option('--json', 'print rows as JSON')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Asks as a member of penstock_read where the login may, and in read-only transactions. Each statement prints what it answers;
 one that is refused ends the command with 1, and is told with its place.
 
@@ -103,31 +90,25 @@ Examples:
   penstock sql --demo "select * from classroom.class limit 5"
   penstock sql --config penstock.yaml "select * from ingest.complete_day where days_ago = 1"
   penstock sql --demo -c "select * from ingest.loss" -c '\\d ingest.loss'
-  penstock sql --config penstock.yaml < questions.sql`,
-    )
+  penstock sql --config penstock.yaml < questions.sql`)
     .action(async (query, options) => (await import('../sql.ts')).sql(query, options))
 }
 
-function addBackfill(program: Command): void {
+const wholeRoom = new Option('--room <uuid>', 'all of a room, from its beginning, instead of a range')
+wholeRoom.conflicts(['stream', 'from', 'to'])
+
+function addBackfill(program: NotedCommand): void {
   program
     .command('backfill')
     .description('marks a range of time, or a room, to be fetched once more; the running daemon does it')
     .addOption(new Option('--stream <name>', 'what to fetch').choices(Object.keys(streams)))
     .requiredOption('--app <id>', 'App ID of the project')
-    .addOption(
-      new Option('--from <time>', 'begin, as 2026-02-28 or 2026-02-28T13:30Z; UTC').argParser(timeOption),
-    )
-    .addOption(new Option('--to <time>', 'end, not included').argParser(timeOption))
-    .addOption(
-      new Option('--room <uuid>', 'all of a room, from its beginning, instead of a range').conflicts([
-        ...['stream', 'from', 'to'],
-      ]),
-    )
+    .option('--from <time>', 'begin, as 2026-02-28 or 2026-02-28T13:30Z; UTC', timeOption)
+    .option('--to <time>', 'end, not included', timeOption)
+    .addOption(wholeRoom)
     .option('--watch', 'go on until the daemon has fetched it, and draw how much is left')
     .addOption(configOption())
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Says what lies outside the plan's available data, or leaves it before the daemon can ask for it at its pace, and cannot be had.
 What was fetched before and expires before it is fetched once more is no loss. Of details (call-sessions, call-metrics) the range is
 that of the beginnings of the calls. A first start needs none of this: it goes back as far as the plan has data available.
@@ -136,12 +117,11 @@ Examples:
   penstock backfill --stream calls --app 0a1b2c --from 2026-02-26 --to 2026-02-28
   penstock backfill --stream quality-insight --app 0a1b2c --from 2026-02-20T08:00Z --to 2026-02-20T18:00Z
   penstock backfill --room algebra-7b --app 0a1b2c      all of its streams from the beginning
-  penstock status --config penstock.yaml      how much of it is still to be fetched`,
-    )
+  penstock status --config penstock.yaml      how much of it is still to be fetched`)
     .action(async options => (await import('../backfill.ts')).backfill(options))
 }
 
-function addReplay(program: Command): void {
+function addReplay(program: NotedCommand): void {
   program
     .command('replay')
     .description('rebuilds the derived classroom tables from what is kept raw, and tells the difference')
@@ -151,9 +131,7 @@ function addReplay(program: Command): void {
     .option('--write', 'make the stored rows what they should be')
     .option('--dead-letters', 'try again what could not be read, and then as with --write')
     .option('--json', 'print JSON, with the keys of the first rows that differ')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Reads classroom.room_event and classroom.widget_event once more, as they were read when they came, room by room. No
 difference is expected; after a fix in how events are read there is one, and --write applies it. Safe beside a running
 daemon, and again and again. Ends with 1 when rows differ and --write was not given.
@@ -176,12 +154,11 @@ Examples:
   penstock replay --config penstock.yaml
   penstock replay --config penstock.yaml --app 0a1b2c --room algebra-7b --json | jq '.tables'
   penstock replay --config penstock.yaml --write
-  penstock replay --config penstock.yaml --dead-letters`,
-    )
+  penstock replay --config penstock.yaml --dead-letters`)
     .action(async options => (await import('../replay.ts')).replay(options))
 }
 
-function addForget(program: Command): void {
+function addForget(program: NotedCommand): void {
   program
     .command('forget')
     .description(
@@ -194,9 +171,7 @@ function addForget(program: Command): void {
     .addOption(configOption())
     .option('--write', 'do it; without it the rows are counted alone')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
+    .notes(`
 Takes the ID, the name, and what the person wrote in chats out of every table, raw events and dead letters included. Rows,
 keys, sequences, digests and counts stay, so nothing becomes incomplete. A keyed hash in ingest.forgotten has the daemon mask
 the same ID in whatever is read later. It cannot be undone, and may be run again at any time.
@@ -206,13 +181,12 @@ Examples:
   penstock forget --app 0a1b2c --user 4f7a          how many rows tell of this user?
   penstock forget --app 0a1b2c --user 4f7a --write
   penstock forget --app 0a1b2c --uid 1204 --write
-  penstock forget --app 0a1b2c --room algebra-7b --write`,
-    )
+  penstock forget --app 0a1b2c --room algebra-7b --write`)
     .action(async options => (await import('../forget.ts')).forget(options))
 }
 
 /** Each operation has parameters of its own: the command reads its words by itself. */
-function addApi(program: Command): void {
+function addApi(program: NotedCommand): void {
   program
     .command('api')
     .description('performs one of the 28 operations of the provider by hand; alone it lists them')
@@ -220,8 +194,8 @@ function addApi(program: Command): void {
     .argument('[words...]')
     .allowUnknownOption()
     .helpOption(false)
-    .addHelpText('after', apiUsage)
-    .action(async (_words, _options, command: Command) =>
+    .notes(apiUsage)
+    .action(async (_words, _options, command: NotedCommand) =>
       (await import('../api.ts')).api(command.args, apiUsage),
     )
 }

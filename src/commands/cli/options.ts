@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { AppConfig, Config } from '../../config/config.ts'
 import { nearest } from '../../config/suggest.ts'
 import { parseDuration } from '../../settings/values.ts'
@@ -13,6 +13,17 @@ export function appOf({ apps }: Pick<Config, 'apps'>, id: string | undefined): A
   const meant = id === undefined ? undefined : nearest(id, ids)
   const wrong = id === undefined ? '--app is missing' : `the configuration has no app ${id}`
   throw new CommandError(`${wrong}; ${meant ? `did you mean ${meant}?` : some}`, exitUsage)
+}
+
+/** A command whose help ends with notes and examples. */
+export class NotedCommand extends Command {
+  override createCommand(name?: string): NotedCommand {
+    return new NotedCommand(name)
+  }
+
+  notes(text: string): this {
+    return this.addHelpText('after', text)
+  }
 }
 
 /* Readers of option values for commander; each throws InvalidArgumentError saying what is allowed. */
@@ -37,13 +48,13 @@ export function timeOption(text: string): number {
   )
 }
 
-function speedOption(text: string): number {
+export function speedOption(text: string): number {
   const speed = Number(text)
   if (!(speed >= 0.1 && speed <= 200)) throw new InvalidArgumentError('Write a number from 0.1 to 200.')
   return speed
 }
 
-function seedOption(text: string): number {
+export function seedOption(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Write a whole number of up to nine digits.')
   return Number(text)
 }
@@ -62,26 +73,18 @@ export function urlOption(text: string): string {
   return text
 }
 
-/** One more of an option that may be given several times. */
-export const repeatedOption = (text: string, before: readonly string[]): readonly string[] => [
-  ...before,
-  text,
-]
-
 /** What commands are given that report on a configuration: to people, or as JSON. */
 export interface ReportOptions {
   readonly config: string
   readonly json?: boolean
 }
 
-/** Flags that several commands have. */
-export const configOption = () =>
-  new Option('--config <file>', 'configuration file (YAML)').default('penstock.yaml')
+export function configOption(): Option {
+  return new Option('--config <file>', 'configuration file (YAML)').default('penstock.yaml')
+}
 
-export const speedFlag = (factor: number) =>
-  new Option('--speed <factor>', 'seconds of the played world in one second')
-    .argParser(speedOption)
-    .default(factor)
-
-export const seedFlag = () =>
-  new Option('--seed <number>', 'equal seeds play equal worlds').argParser(seedOption).default(1)
+/** May be given several times; `none` says what holds where it is not. */
+export function repeatedOption(flags: string, description: string, none: string): Option {
+  const more = (text: string, before: readonly string[]) => [...before, text]
+  return new Option(flags, description).argParser(more).default([], none)
+}
