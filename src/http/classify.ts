@@ -5,7 +5,7 @@ import {
 } from '../provider/analytics/answers.ts'
 import { successCode } from '../provider/classroom/answers.ts'
 import { type Failure, type FailureKind, kindOfStatus } from '../provider/errors.ts'
-import { fits, readNumber } from '../provider/fits.ts'
+import { fieldOf, fits, readNumber } from '../provider/fits.ts'
 import { emptyAnswer, type Family, type Operation } from '../provider/operation.ts'
 import { isQuotaRefusal } from '../provider/players/errors.ts'
 import { type Arrival, isIdentity, keptBytes } from './exchange.ts'
@@ -74,7 +74,7 @@ export function* classify(
   if (fits(shape, body)) return { ok: true, body, answeredAt }
   const shaped = shape.safeParse(body)
   if (shaped.success) return { ok: true, body: shaped.data, answeredAt }
-  return fail('malformed', brokenRule(shaped.error.issues))
+  return fail('malformed', brokenRule(shaped.error.issues[0]!))
 }
 
 /**
@@ -162,14 +162,13 @@ export function errorBody(arrival: Arrival): unknown {
 }
 
 function businessCode(body: unknown): number | undefined {
-  if (typeof body !== 'object' || body === null || !('code' in body)) return undefined
-  return Number.isSafeInteger(body.code) ? (body.code as number) : undefined
+  const code = fieldOf(body, 'code')
+  return Number.isSafeInteger(code) ? (code as number) : undefined
 }
 
 /** `ts` of the classroom envelope: Unix ms, UTC. */
 function envelopeTime(body: unknown): number | undefined {
-  if (typeof body !== 'object' || body === null || !('ts' in body)) return undefined
-  const ts = readNumber(body.ts)
+  const ts = readNumber(fieldOf(body, 'ts'))
   return ts !== undefined && ts >= plausible.from && ts < plausible.to ? ts : undefined
 }
 
@@ -182,7 +181,7 @@ function refusalInside(operation: Operation, code: number, body: unknown): Failu
 }
 
 function limitBeside(body: unknown): FailureKind | undefined {
-  return kindOfLimitMessage((body as { readonly message?: unknown }).message)
+  return kindOfLimitMessage(fieldOf(body, 'message'))
 }
 
 /** Undefined for a code that the contract does not name. */
@@ -194,26 +193,21 @@ function kindOfCode(operation: Operation, code: number, body: unknown): FailureK
   return documented && (documented.kind ?? kindOfStatus(documented.status))
 }
 
-interface Issue {
-  readonly code?: string | undefined
-  readonly path: readonly PropertyKey[]
-  readonly expected?: unknown
-  readonly message?: string | undefined
-}
+type Broken = Extract<ReturnType<Operation['answer']['safeParse']>, { success: false }>
+type Issue = Broken['error']['issues'][number]
 
 /** Longest path that is worth reading; keys of a path may come from the provider. */
 const longestPath = 120
 
-function brokenRule(issues: readonly Issue[]): string {
-  const [issue] = issues
-  const path = issue?.path.map(String).join('.').slice(0, longestPath) || 'the whole body'
-  const rule = issue?.code === 'invalid_type' ? `must be ${String(issue.expected)}` : ruleOf(issue)
-  return `the answer is not of its documented shape: ${path}: ${rule}`
+function brokenRule(issue: Issue): string {
+  const path = issue.path.map(String).join('.').slice(0, longestPath) || 'the whole body'
+  return `the answer is not of its documented shape: ${path}: ${ruleOf(issue)}`
 }
 
 /** What a rule of ours says in words; the words of the library may name what came. */
-function ruleOf(issue: Issue | undefined): string {
-  return issue?.code === 'custom' ? (issue.message ?? 'custom') : (issue?.code ?? 'custom')
+function ruleOf(issue: Issue): string {
+  if (issue.code === 'invalid_type') return `must be ${issue.expected}`
+  return issue.code === 'custom' ? issue.message : issue.code
 }
 
 function retryField(arrival: Arrival, now: number): Pick<Failure, 'retryAfter'> {

@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
 import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
+import { fieldOf } from '../provider/fits.ts'
 import type { Method } from '../provider/operation.ts'
 import { CredentialError } from './authentication.ts'
 
@@ -119,7 +120,7 @@ class Reading implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number, headers: Headers): void {
     if (status < 200) return
-    const header = (name: string) => firstValue(headers[name])
+    const header = (name: string) => [headers[name]].flat()[0]
     const most = isUsable(status, header('content-encoding')) ? this.#outgoing.bodyBytes : keptBytes
     const told = Number(header('content-length') ?? 0)
     this.#head = { status, header }
@@ -186,10 +187,6 @@ function larger(
   const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(cap, 2 * bytes.length)))
   grown.set(bytes.subarray(0, size))
   return grown
-}
-
-function firstValue(value: string | string[] | undefined): string | undefined {
-  return typeof value === 'string' ? value : value?.[0]
 }
 
 /** Why a request was given up before its answer was complete. */
@@ -323,6 +320,6 @@ export function breakdown(error: unknown, givenUp: GivenUp | undefined, place: s
 }
 
 function codeOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const code = fieldOf(error, 'code')
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'no code'
 }

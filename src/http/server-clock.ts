@@ -4,16 +4,10 @@ import type { ClockOffset } from '../engine/ports.ts'
 /** A provider's clock as far as its answers tell. */
 export type ServerClock = ReturnType<typeof createServerClock>
 
-export interface ServerClockOptions {
-  readonly clock: Clock
-  /** How many of the latest answers count. */
-  readonly samples?: number
-  /** The largest offset believed in, in ms. */
-  readonly bound?: number
-}
-
-const defaultSamples = 31
-const hour = 3_600_000
+/** How many of the latest answers count. */
+const MOST_SAMPLES = 31
+/** The largest offset believed in, ms. */
+const BOUND_MS = 3_600_000
 
 /** Two answers in a row that agree within this, ms, and are as far from what was believed, tell of a jump. */
 const JUMP_MS = 5_000
@@ -36,11 +30,10 @@ interface Sample extends Span {
  * Knows a provider's clock by its latest answers. Each was given some time between its request and its end, so it
  * bounds the provider's time on both sides; a slow answer, or one that a stopped process read late, bounds it loosely,
  * and says nothing wrong. What most answers agree on is believed, so that one that lies moves nothing, and never more
- * than `bound` either way. It is measured against the monotonic clock, so a step of our own wall clock changes nothing
+ * than an hour either way. It is measured against the monotonic clock, so a step of our own wall clock changes nothing
  * of what the provider's is believed to be.
  */
-export function createServerClock(options: ServerClockOptions) {
-  const { clock, samples: most = defaultSamples, bound = hour } = options
+export function createServerClock(clock: Clock) {
   let samples: Sample[] = []
   let believed: Sample | undefined
   /** Samples have come that say nothing new; what they add is reckoned when someone asks. */
@@ -65,7 +58,7 @@ export function createServerClock(options: ServerClockOptions) {
       const taken = { low: answeredAt - to, high: answeredAt + resolutionOf(answeredAt) - from, at: to }
       if (believed && apart(taken, believed) === 0) {
         samples.push(taken)
-        if (samples.length > most) samples.shift()
+        if (samples.length > MOST_SAMPLES) samples.shift()
         isBehind = true
         return
       }
@@ -74,7 +67,7 @@ export function createServerClock(options: ServerClockOptions) {
       const isFar = (one: Span) => believed !== undefined && apart(one, believed) > JUMP_MS
       // A suspended machine, or a provider that was set right: what was believed before is past.
       const jumped = last !== undefined && isFar(last) && isFar(taken) && apart(last, taken) <= JUMP_MS
-      samples = jumped ? [last, taken] : [...samples, taken].slice(-most)
+      samples = jumped ? [last, taken] : [...samples, taken].slice(-MOST_SAMPLES)
       believe()
     },
     /** Undefined before the first answer. */
@@ -84,7 +77,7 @@ export function createServerClock(options: ServerClockOptions) {
       const at = clock.monotonic()
       const { low, high } = widened(believed, at)
       const ahead = (low + high) / 2 + at - clock.now()
-      return { ahead: Math.min(bound, Math.max(-bound, ahead)), doubt: (high - low) / 2 }
+      return { ahead: Math.min(BOUND_MS, Math.max(-BOUND_MS, ahead)), doubt: (high - low) / 2 }
     },
   }
 }

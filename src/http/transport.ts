@@ -8,6 +8,7 @@ import {
   type Transport,
 } from '../engine/ports.ts'
 import type { Failure, Trace } from '../provider/errors.ts'
+import { fieldOf } from '../provider/fits.ts'
 import { type Family, isLoopback, type Operation, type RequestLine } from '../provider/operation.ts'
 import { CredentialError, type Credentials } from './authentication.ts'
 import { classify, errorBody } from './classify.ts'
@@ -228,7 +229,7 @@ function openProviders({ providers, clock, proxy }: TransportOptions): ReadonlyM
       prefix,
       isNear,
       bodyBytes,
-      clock: createServerClock({ clock }),
+      clock: createServerClock(clock),
     }
   }
   return new Map(Object.entries(providers).map(([family, one]) => [family, open(one)]))
@@ -274,7 +275,8 @@ const printable = /^[\x21-\x7e]{1,128}$/
 
 /** By which IDs a request can be found again at the provider. */
 export function traceOf(sent: string, { header }: Arrival, body: unknown): Trace {
-  const answered = kept(header('x-request-id')) ?? kept(requestIdIn(body))
+  // Call analytics give theirs in the body.
+  const answered = kept(header('x-request-id')) ?? kept(fieldOf(body, 'requestId'))
   const resource = kept(header('x-resource-id'))
   return {
     requestId: sent,
@@ -285,9 +287,4 @@ export function traceOf(sent: string, { header }: Arrival, body: unknown): Trace
 
 function kept(text: unknown): string | undefined {
   return typeof text === 'string' && printable.test(text) ? text : undefined
-}
-
-/** Call analytics give theirs in the body. */
-function requestIdIn(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'requestId' in body ? body.requestId : undefined
 }

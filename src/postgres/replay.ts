@@ -21,11 +21,6 @@ import {
 import { askOf, atOneMoment, type Incarnation, lockLogs, placeValues, readMark } from './replay/session.ts'
 import { bind } from './statement.ts'
 
-export { type Difference, type Kind, mostKeys, untold } from './replay/compare.ts'
-export type { StoredEvent, StoredItem } from './replay/raw.ts'
-export { beforeAll, type RoomColumn, type StoredRoom } from './replay/rooms.ts'
-export type { Incarnation } from './replay/session.ts'
-
 /** What is kept raw of one incarnation of a room, and what is stored of the room. */
 interface RawRoom {
   readonly events: AsyncIterable<readonly StoredEvent[]>

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock/system.ts'
 import { rebuildWith } from '../../src/commands/replay/rebuild.ts'
-import { type Comparison, type Incarnation, openReplay, type Replay } from '../../src/postgres/replay.ts'
+import type { Incarnation } from '../../src/postgres/replay/session.ts'
+import { type Comparison, openReplay, type Replay } from '../../src/postgres/replay.ts'
 import { streams } from '../../src/streams/index.ts'
 import { app, session } from './harness.ts'
 import {

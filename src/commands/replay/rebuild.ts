@@ -1,13 +1,8 @@
-import {
-  type Incarnation,
-  type Rebuild,
-  type RoomColumn,
-  type RoomFault,
-  type StoredEvent,
-  type StoredItem,
-  type StoredRoom,
-  untold,
-} from '../../postgres/replay.ts'
+import { untold } from '../../postgres/replay/compare.ts'
+import type { StoredEvent, StoredItem } from '../../postgres/replay/raw.ts'
+import type { RoomColumn, StoredRoom } from '../../postgres/replay/rooms.ts'
+import type { Incarnation } from '../../postgres/replay/session.ts'
+import type { Rebuild, RoomFault } from '../../postgres/replay.ts'
 import { isOver } from '../../streams/events/event-rows.ts'
 import { LogState } from '../../streams/events/read-log.ts'
 import type { Page, ReadingSettings, Reject } from '../../streams/page.ts'

@@ -1,14 +1,9 @@
 import type { Clock } from '../../clock/clock.ts'
 import { RefusedRows } from '../../engine/ports.ts'
-import {
-  beforeAll,
-  type Difference,
-  type Incarnation,
-  type Kind,
-  mostKeys,
-  type Rebuild,
-  type Replay,
-} from '../../postgres/replay.ts'
+import { type Difference, type Kind, mostKeys } from '../../postgres/replay/compare.ts'
+import { beforeAll } from '../../postgres/replay/rooms.ts'
+import type { Incarnation } from '../../postgres/replay/session.ts'
+import type { Rebuild, Replay } from '../../postgres/replay.ts'
 import { CommandError } from '../cli/exit.ts'
 
 interface LoopOptions {

@@ -199,7 +199,7 @@ export const limits: readonly Plant[] = [
     group: 'limits',
     from: 'code',
     file: 'src/http/server-clock.ts',
-    find: 'return { ahead: Math.min(bound, Math.max(-bound, ahead)), doubt: (high - low) / 2 }',
+    find: 'return { ahead: Math.min(BOUND_MS, Math.max(-BOUND_MS, ahead)), doubt: (high - low) / 2 }',
     put: 'return { ahead: 0, doubt: 0 }',
   },
   {
