@@ -1,4 +1,5 @@
-import { access, chmod, mkdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
@@ -121,11 +122,7 @@ export async function init(options: InitOptions): Promise<void> {
 /** The same with any way to ask; undefined where there is nobody to ask, so that flags must say all. */
 export async function writeFrom(options: InitOptions, ask: Ask | undefined): Promise<void> {
   const path = resolve(options.config)
-  const exists = await access(path).then(
-    () => true,
-    () => false,
-  )
-  if (exists && !options.force)
+  if (existsSync(path) && !options.force)
     throw new CommandError(
       `${options.config} is there already: choose another file with --config, or write over it with --force`,
     )

@@ -28,7 +28,7 @@ export async function status({ config: path, json, check, watch }: StatusOptions
   const config = await loadConfig(path, { env: process.env })
   if (watch) return await watchStatus(config)
   const { verdict, ...facts } = await readFacts(config, () => withDatabase(config, databaseUse, readStatus))
-  if (json) printLines([JSON.stringify({ verdict, running: isRunning(facts), ...facts })])
+  if (json) printLines([JSON.stringify({ verdict, running: (facts.owners ?? []).length > 0, ...facts })])
   else
     printLines([
       verdictLine(verdict, isColourful()),
@@ -144,10 +144,6 @@ const colours = {
   losing: 'magenta',
   stopped: 'red',
 } as const
-
-function isRunning({ owners = [] }: Facts): boolean {
-  return owners.length > 0
-}
 
 /** The status for people. */
 function statusLines(status: Facts): readonly string[] {

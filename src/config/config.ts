@@ -1,4 +1,5 @@
 import type { Region } from '../provider/classroom/fields.ts'
+import type { Family } from '../provider/operation.ts'
 import { Cron } from '../settings/cron.ts'
 import { mapValues } from '../settings/leaf.ts'
 import type { Streams } from '../streams/index.ts'
@@ -37,10 +38,7 @@ interface DatabaseConfig extends Omit<Settings['database'], AddressKey | `${Addr
   readonly readUrl: Secret | undefined
 }
 
-interface ProviderConfig {
-  readonly classroom: Settings['provider']['classroom']
-  readonly analytics: Settings['provider']['analytics']
-  readonly players: Settings['provider']['players']
+interface ProviderConfig extends Pick<Settings['provider'], Family> {
   /** Address of the proxy on the way out; it may hold a password. */
   readonly proxy: Secret | undefined
 }

@@ -5,7 +5,7 @@ import { roomEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import type { Json, JsonObject } from '../tables/json.ts'
 import { readJson, writeJson } from './encode.ts'
-import { chatCmd, isJsonText, type Keeping, Unkept } from './unkept.ts'
+import { chatCmd, isEmpty, isJsonText, type Keeping, Unkept } from './unkept.ts'
 
 /** By what a person is forgotten: everywhere in classrooms, everywhere in calls, or all who were in a room. */
 export type Identity = 'user' | 'uid' | 'room'
@@ -328,8 +328,4 @@ function asPseudonym(id: Json | undefined): string | undefined {
 
 function isScalar(value: Json): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
-}
-
-function isEmpty(value: Json | undefined): boolean {
-  return isObject(value) && Object.keys(value).length === 0
 }

@@ -238,6 +238,6 @@ function has(object: object, key: RegExp): boolean {
   return Object.keys(object).some(each => key.test(each))
 }
 
-function isEmpty(value: Json): boolean {
+export function isEmpty(value: Json): boolean {
   return isObject(value) && Object.keys(value).length === 0
 }

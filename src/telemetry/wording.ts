@@ -10,7 +10,7 @@ export const familyTexts: Readonly<Record<Family, string>> = {
 }
 
 /** What a provider does that fails every request; of kinds that are missing here it was reached and answered. */
-const faults = {
+export const faultTexts: Partial<Readonly<Record<FailureKind, string>>> = {
   network: 'cannot be reached',
   timeout: 'does not answer in time',
   gateway_timeout: 'does not answer in time',
@@ -24,18 +24,16 @@ const faults = {
   malformed: 'answers what cannot be read',
   unexpected_status: 'answers what cannot be read',
   unexpected_code: 'answers what cannot be read',
-} as const satisfies Partial<Record<FailureKind, string>>
-
-export const faultTexts: Partial<Readonly<Record<FailureKind, string>>> = faults
+}
 
 export function isFault(kind: FailureKind): boolean {
-  return kind in faults
+  return kind in faultTexts
 }
 
 const toRate = 'correct `plan`, lower `limits`, or give Penstock a credential of its own'
 
 /** What a refusal for a limit says, and what to do. */
-const refusals = {
+export const refusalTexts: Partial<Readonly<Record<FailureKind, string>>> = {
   qps_limit: `it is asked too often: ${toRate}`,
   rate_limited: `it is asked too often: ${toRate}`,
   limit_exceeded: `a limit is exceeded: ${toRate}`,
@@ -46,12 +44,10 @@ const refusals = {
   time_length_limit:
     'the range is longer than the plan allows: correct `plan`, or lower `timeFrame` under `limits`',
   no_access: 'the plan does not include the service: correct `plan`, or switch the stream off',
-} as const satisfies Partial<Record<FailureKind, string>>
-
-export const refusalTexts: Partial<Readonly<Record<FailureKind, string>>> = refusals
+}
 
 export function isRefusal(kind: string): boolean {
-  return kind in refusals
+  return kind in refusalTexts
 }
 
 /** Why no page is stored, where that is no fault of the provider. */
