@@ -94,9 +94,6 @@ function refusalText(refusals: Audit['refusals']): string {
   for (const { reason, letters } of refusals) counts.set(reason, (counts.get(reason) ?? 0) + letters)
   const all = [...counts.values()].reduce((sum, each) => sum + each, 0)
   const kinds = [...counts].map(([reason, count]) => `${reason} ${countText(count)}`).join(', ')
-  const last = refusals
-    .map(({ lastSeen }) => lastSeen)
-    .sort()
-    .at(-1)
+  const [last] = refusals.map(({ lastSeen }) => lastSeen).toSorted((a, b) => b.localeCompare(a))
   return ` as it is configured, yet the provider refused ${countOf(all, 'request')} for one (${kinds}), the last at ${last}: correct \`plan\` or \`limits\`, or see who else uses the credential`
 }

@@ -6,9 +6,9 @@ import { loadConfig } from '../config/load.ts'
 import { connect, connectionProblem } from '../postgres/connect.ts'
 import { type Answered, Console, describing, mayTakeRole, StatementRefused } from '../postgres/console.ts'
 import { hasMigrations } from '../postgres/migrate.ts'
+import { type Statement, split, statementsOf } from '../postgres/sql-text.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
-import { countText, printLines, textTable } from './cli/output.ts'
-import { lineOf, pointTo, type Statement, split, statementsOf } from './sql/statements.ts'
+import { countText, printLines, textTable, widthOf } from './cli/output.ts'
 import { notPrepared, openDatabase } from './wiring/database.ts'
 import { loadEmbeddedPostgres } from './wiring/installation.ts'
 
@@ -252,4 +252,25 @@ async function converse(
   lines.close()
   const { rest, restLine } = split(text, begin)
   if (rest !== '') await run({ text: rest.trimEnd(), line: restLine })
+}
+
+/** Of a line that is longer, so many signs are shown about a place. */
+const mostShown = 100
+
+/** The line of a statement that Postgres stumbled over, as psql shows it, with a caret under the place; from 1, in signs. */
+export function pointTo({ text, line }: Statement, position: number): string {
+  const signs = [...text]
+  const before = signs.slice(0, position - 1)
+  const begin = before.lastIndexOf('\n') + 1
+  const end = signs.indexOf('\n', begin)
+  const from = Math.max(begin, position - 1 - mostShown / 2)
+  const shown = signs.slice(from, Math.min(end === -1 ? signs.length : end, from + mostShown))
+  const head = `LINE ${lineOf({ text, line }, position)}: ${from > begin ? '...' : ''}`
+  const plain = (part: readonly string[]) => part.join('').replaceAll(/\s/g, ' ')
+  const space = ' '.repeat(widthOf(head + plain(before.slice(from))))
+  return `${head}${plain(shown)}\n${space}^`
+}
+
+export function lineOf({ text, line }: Statement, position = 1): number {
+  return line + [...text].slice(0, position - 1).filter(sign => sign === '\n').length
 }

@@ -4,6 +4,7 @@ import { streams } from '../streams/index.ts'
 import type { Stream } from '../streams/stream.ts'
 import { descriptions } from '../tables/index.ts'
 import { sqlState } from './errors.ts'
+import { statementsOf } from './sql-text.ts'
 
 /** A migration waits this long for a lock before it gives up, so that it never stands in the way of a running daemon. */
 const LOCK_TIMEOUT_MS = 10_000
@@ -145,15 +146,15 @@ class Migration {
     for (const { name, text } of files) {
       this.at = name
       await this.#client.query(text)
-      await this.#client.query(note, [name, statementsIn(text).length, true])
+      await this.#client.query(note, [name, statementsOf(text).length, true])
     }
     await this.#client.query('commit')
   }
 
   async #applyOneByOne({ name, text }: File, done: number): Promise<void> {
     this.at = name
-    const statements = statementsIn(text)
-    for (const [before, statement] of statements.entries()) {
+    const statements = statementsOf(text)
+    for (const [before, { text: statement }] of statements.entries()) {
       if (before < done) continue
       const isLast = before + 1 === statements.length
       await this.#apply(statement, () => this.#client.query(note, [name, before + 1, isLast]))
@@ -188,18 +189,6 @@ class Migration {
 }
 
 const concurrently = /^create\s+index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s+([\w.]+)/i
-
-const token = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$\w*\$)[\s\S]*?\1|;|[^-/'"$;]+|./g
-
-/** The statements of a file, without its comments. It knows no strings with backslashes (`E'...'`). */
-export function statementsIn(text: string): readonly string[] {
-  const found = ['']
-  for (const [part] of text.matchAll(token)) {
-    if (part === ';') found.push('')
-    else if (!/^(?:--|\/\*)/.test(part)) found.push(found.pop() + part)
-  }
-  return found.map(statement => statement.trim()).filter(statement => statement !== '')
-}
 
 /** Every migration of this release and when it was applied to the database; undefined for one that is missing. */
 export async function migrationStates(pool: pg.Pool): Promise<readonly MigrationState[]> {

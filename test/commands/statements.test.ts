@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { pointTo, split, statementsOf } from '../../src/commands/sql/statements.ts'
+import { pointTo } from '../../src/commands/sql.ts'
+import { split, statementsOf } from '../../src/postgres/sql-text.ts'
 
 describe('statements', () => {
   it.each([

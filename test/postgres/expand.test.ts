@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { baseline, migrateUp, ownFolder, statementsIn } from '../../src/postgres/migrate.ts'
+import { baseline, migrateUp, ownFolder } from '../../src/postgres/migrate.ts'
+import { statementsOf } from '../../src/postgres/sql-text.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
 import { cloneDatabase } from '../support/postgres.ts'
@@ -32,7 +33,7 @@ const allowed = [
 
 /** Statements of a file that the release before would not survive, or that hold it up. */
 function refused(text: string): readonly string[] {
-  const statements = statementsIn(text).map(statement => statement.replaceAll(/\s+/g, ' '))
+  const statements = statementsOf(text).map(statement => statement.text.replaceAll(/\s+/g, ' '))
   if (statements.length === 0) return ['(nothing)']
   return statements.filter(
     statement =>

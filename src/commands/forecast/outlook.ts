@@ -40,17 +40,14 @@ export interface Loss {
 
 /** Reckons for every app; what is equal is reckoned once, however many apps there are. */
 export function outlooksOf(config: Config): readonly Outlook[] {
-  const alike = new Map<string, { readonly apps: AppConfig[]; readonly facts: readonly GroupFacts[] }>()
-  for (const [app, facts] of factsOf(config)) {
-    const key = JSON.stringify([facts, app.plan, app.acceptLoss, app.streams['call-metrics']])
-    const known = alike.get(key)
-    if (known) known.apps.push(app)
-    else alike.set(key, { apps: [app], facts })
-  }
-  return [...alike.values()].map(({ apps, facts }) => {
+  const alike = Map.groupBy(factsOf(config), ([app, facts]) =>
+    JSON.stringify([facts, app.plan, app.acceptLoss, app.streams['call-metrics']]),
+  )
+  return [...alike.values()].map(same => {
+    const [app, facts] = same[0]!
     const groups = facts.map(forecastGroup)
-    const storage = storageOf(config, apps[0]!, facts, groups)
-    return { apps, groups, losses: lossesOf(groups, apps[0]!), storage }
+    const storage = storageOf(config, app, facts, groups)
+    return { apps: same.map(([app]) => app), groups, losses: lossesOf(groups, app), storage }
   })
 }
 
@@ -116,11 +113,14 @@ function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFacts[]> 
       ),
     }),
   )
-  const sharers = countSharers(drained)
+  const sharers = Map.groupBy(
+    drained.flatMap(({ scope, counters }) => [...counters.keys()].map(name => `${scope} ${name}`)),
+    counter => counter,
+  )
   return new Map(
     drained.map(each => {
       const facts = [...each.counters.keys()].map(counter =>
-        groupFacts(config, each, counter, sharers.get(`${each.scope} ${counter}`) ?? 1),
+        groupFacts(config, each, counter, sharers.get(`${each.scope} ${counter}`)!.length),
       )
       return [each.app, facts]
     }),
@@ -187,16 +187,4 @@ function windowFacts({ name, pageSize }: WindowStream, settings: WindowSettings)
 
 function granularityOf(step: number): string | undefined {
   return Object.entries(granularitySeconds).find(([, seconds]) => seconds === step)?.[0]
-}
-
-/** Apps that draw on each counter. */
-function countSharers(drained: readonly Drained[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const each of drained) {
-    for (const name of each.counters.keys()) {
-      const counter = `${each.scope} ${name}`
-      counts.set(counter, (counts.get(counter) ?? 0) + 1)
-    }
-  }
-  return counts
 }

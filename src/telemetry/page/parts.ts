@@ -142,14 +142,13 @@ export function letterPart(facts: PageFacts): string {
 }
 
 export function roomPart(facts: PageFacts): string {
-  const counts = new Map<string, number>()
-  for (const { state, rooms } of shown(facts, facts.status.rooms))
-    counts.set(state, (counts.get(state) ?? 0) + rooms)
-  const cards = [...counts].map(
-    ([state, count]) => html`<li><h3>${state}</h3><span class="big">${countOf(count, 'room')}</span></li>`,
-  )
+  const states = Map.groupBy(shown(facts, facts.status.rooms), ({ state }) => state)
+  const cards = [...states].map(([state, alike]) => {
+    const count = alike.reduce((sum, { rooms }) => sum + rooms, 0)
+    return html`<li><h3>${state}</h3><span class="big">${countOf(count, 'room')}</span></li>`
+  })
   const content =
-    counts.size === 0
+    cards.length === 0
       ? none('No rooms are known yet.')
       : html`<ul class="plain cards">!${cards.join('')}</ul>`
   return section('rooms', 'Rooms, by how they stand', content)

@@ -1,6 +1,4 @@
-import { widthOf } from '../cli/output.ts'
-
-/** One statement of what a person wrote. */
+/** One statement of a text. */
 export interface Statement {
   /** From its first word on, without the semicolon. */
   readonly text: string
@@ -50,25 +48,4 @@ export function split(text: string, line = 1): Split {
 export function statementsOf(text: string): readonly Statement[] {
   const { statements, rest, restLine } = split(text)
   return rest === '' ? statements : [...statements, { text: rest.trimEnd(), line: restLine }]
-}
-
-/** Of a line that is longer, so many signs are shown about a place. */
-const mostShown = 100
-
-/** The line of a statement that Postgres stumbled over, as psql shows it, with a caret under the place; from 1, in signs. */
-export function pointTo({ text, line }: Statement, position: number): string {
-  const signs = [...text]
-  const before = signs.slice(0, position - 1)
-  const begin = before.lastIndexOf('\n') + 1
-  const end = signs.indexOf('\n', begin)
-  const from = Math.max(begin, position - 1 - mostShown / 2)
-  const shown = signs.slice(from, Math.min(end === -1 ? signs.length : end, from + mostShown))
-  const head = `LINE ${lineOf({ text, line }, position)}: ${from > begin ? '...' : ''}`
-  const plain = (part: readonly string[]) => part.join('').replaceAll(/\s/g, ' ')
-  const space = ' '.repeat(widthOf(head + plain(before.slice(from))))
-  return `${head}${plain(shown)}\n${space}^`
-}
-
-export function lineOf({ text, line }: Statement, position = 1): number {
-  return line + [...text].slice(0, position - 1).filter(sign => sign === '\n').length
 }
