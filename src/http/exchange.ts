@@ -290,6 +290,12 @@ const timeouts: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the body stood still for too long',
 }
 
+/**
+ * What undici's parser says of an answer in chunks that ends before its last one, where the server had said that it would close
+ * the connection; otherwise it tells of a socket. Either way the answer was HTTP and is not whole.
+ */
+const cutOff = 'Invalid EOF state'
+
 /** Nothing else of undici ends a request that nobody has given up. */
 const proxyRefused = 'UND_ERR_ABORTED'
 
@@ -311,7 +317,11 @@ export function breakdown(error: unknown, givenUp: GivenUp | undefined, place: s
   const timeout = timeouts[code]
   if (timeout) return { kind: 'timeout', text: `${timeout} (${place})` }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'too_large', text: 'the headers passed their cap' }
-  if (error instanceof errors.HTTPParserError) return { kind: 'malformed', text: 'the answer is not HTTP' }
+  if (error instanceof errors.HTTPParserError) {
+    return error.message.includes(cutOff)
+      ? { kind: 'network', text: `the connection to ${place} ended before the answer did` }
+      : { kind: 'malformed', text: 'the answer is not HTTP' }
+  }
   if (code === 'UND_ERR_INVALID_ARG') {
     return { kind: 'bad_request', text: 'the request cannot be written as HTTP' }
   }

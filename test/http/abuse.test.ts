@@ -97,6 +97,20 @@ describe('a server that misbehaves', () => {
     expect(failureOf(await transport.send('app1', readRoom)).kind).toBe('malformed')
   })
 
+  it.each([
+    ['in a chunk', 'transfer-encoding: chunked\r\n\r\n50\r\n{"code":'],
+    ['between chunks', 'transfer-encoding: chunked\r\n\r\n8\r\n{"code":\r\n'],
+    ['before its length', 'content-length: 80\r\n\r\n{"code":'],
+  ])(
+    'whose answer ends %s is a network failure, whether or not it said that it would close',
+    async (_, rest) => {
+      for (const said of ['', 'connection: close\r\n']) {
+        const { transport } = await setUp(socket => socket.end(`HTTP/1.1 200 OK\r\n${said}${rest}`))
+        expect(failureOf(await transport.send('app1', readRoom)).kind).toBe('network')
+      }
+    },
+  )
+
   it('that resets the connection is a network failure', async () => {
     const { transport } = await setUp(socket => socket.resetAndDestroy())
     expect(failureOf(await transport.send('app1', readRoom)).kind).toBe('network')

@@ -316,3 +316,28 @@ describe('the status and the figures', () => {
     await other.close()
   })
 })
+
+describe('the files of a class', () => {
+  it('are those of the list and those that the log alone tells, each once', async () => {
+    const place = [app, 'files shared']
+    await db.rows('insert into classroom.room (app_id, room_uuid, incarnation) values ($1, $2, 1)', place)
+    const listed = (file: string) =>
+      db.rows(
+        'insert into classroom.resource (app_id, room_uuid, incarnation, resource_uuid) values ($1, $2, 1, $3)',
+        [...place, file],
+      )
+    const told = (sequence: number, file: string, action: string) =>
+      db.rows(
+        `insert into classroom.resource_change (app_id, room_uuid, incarnation, sequence, ordinal, resource_uuid, action, at)
+         values ($1, $2, 1, $3, 0, $4, $5, $6)`,
+        [...place, sequence, file, action, time(1)],
+      )
+    await listed('slides')
+    await listed('made beforehand')
+    await told(1, 'slides', 'upsert')
+    await told(2, 'removed at once', 'upsert')
+    await told(3, 'removed at once', 'delete')
+    const files = 'select files from classroom.class where app_id = $1 and room_uuid = $2'
+    expect(await db.value(files, place)).toBe(3)
+  })
+})

@@ -46,10 +46,18 @@ export function createRangeRules(
   let wasServed = false
   const unsureEnd = () => unsure(doubtAtEnd(limits, wasServed))
 
-  function margin(): WindowRules['margin'] {
+  function margin(atEnd = unsureEnd()): WindowRules['margin'] {
     const { start, end } = learned.kept()
-    return { start: startMargin + start + unsure(), end: endMargin + end + unsureEnd() }
+    return { start: startMargin + start + unsure(), end: endMargin + end + atEnd }
   }
+
+  const rulesOf = (cut: WindowCut, atEnd?: number): WindowRules => ({
+    availableData: limits.availableData,
+    timeFrame: limits.timeFrame - learned.kept().timeFrame,
+    dataDelay: limits.dataDelay,
+    ...cut,
+    margin: margin(atEnd),
+  })
 
   /** How far a question stays away from each bound as it is documented. */
   function distances({ start, end }: Bounds): Distances {
@@ -90,13 +98,10 @@ export function createRangeRules(
 
   return {
     now,
-    of: (cut: WindowCut): WindowRules => ({
-      availableData: limits.availableData,
-      timeFrame: limits.timeFrame - learned.kept().timeFrame,
-      dataDelay: limits.dataDelay,
-      ...cut,
-      margin: margin(),
-    }),
+    of: (cut: WindowCut): WindowRules => rulesOf(cut),
+    /** What they would be if our own clock were the provider's; undefined once an answer has told anything of that. */
+    onceTold: (cut: WindowCut): WindowRules | undefined =>
+      clockOffset() || wasServed ? undefined : rulesOf(cut, 0),
     /** Longest range of one request, seconds: end less start must be below it. */
     timeFrame: () => limits.timeFrame - learned.kept().timeFrame,
     /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */

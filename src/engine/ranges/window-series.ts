@@ -1,6 +1,6 @@
 import { pauseOf } from '../../planning/cadence.ts'
 import { backlogOf } from '../../planning/coverage.ts'
-import { between, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
+import { between, ceilTo, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import { expiryOf, frameOf, halve, planWindow, type WindowRules } from '../../planning/windows.ts'
 import type { WindowSettings } from '../../streams/stream.ts'
@@ -239,6 +239,24 @@ export function offersOf(context: OfferContext): readonly Offer[] {
   }
   // What lies beside the newest window grows with it until that is read: it would be asked for bit by bit.
   return planned.filter(({ purpose, range }) => purpose !== 'backfill' || range.to !== newest?.from)
+}
+
+/** As much as a question asks for that is to tell the time alone, seconds; a whole value at least. */
+const TO_TELL_TIME = 60
+
+/**
+ * The newest of a series that may be asked for, though nothing of it is wanted. A process that was ended when all was read
+ * has nothing to ask for until its successor knows the provider's clock, which only an answer tells. `told`: the rules
+ * by which something would be wanted at once.
+ */
+export function timeOfferOf(context: OfferContext, told: WindowRules): Offer | undefined {
+  const { rules, progress, state, now, at } = context
+  const { lowerBound, upperBound } = frameOf(rules, now)
+  const from = Math.max(lowerBound, upperBound - ceilTo(TO_TELL_TIME, rules.step))
+  if (at < state.liveAt || from < progress.backlogFrom || from >= upperBound) return undefined
+  if (!plan({ ...context, rules: told }, 'live')) return undefined
+  const range = { from, to: upperBound }
+  return { purpose: 'live', range, expiresAt: expiryOf(rules, { from: upperBound, to: upperBound }) }
 }
 
 /** In how many ms a series may have something to ask for that it has not now. */

@@ -30,6 +30,7 @@ import {
   type Offer,
   offersOf,
   type SeriesState,
+  timeOfferOf,
   trustSeries,
   waitOf,
 } from './window-series.ts'
@@ -91,9 +92,10 @@ export class WindowSource implements WorkSource {
     const isBusy = [...this.#followed.values()].some(({ state }) => state.isBusy)
     const held = heldAlone(this.#context, this.#source.stream.operation, isBusy)
     if (held !== undefined) return { requests: [], again: Math.min(held, LOOK_EVERY_MS) }
-    const requests = progress
-      .filter(({ series }) => !wasBusy.has(series))
-      .flatMap(each => this.#requestsOf(each))
+    const free = progress.filter(({ series }) => !wasBusy.has(series))
+    const toTellTime = isBusy ? undefined : this.#timeRequestOf(free)
+    const wanted = free.flatMap(each => this.#requestsOf(each))
+    const requests = wanted.length === 0 && toTellTime ? [toTellTime()] : wanted
     const waits = [...this.#followed.values()].map(({ state }) => waitOf(state, clock.monotonic()))
     return { requests, again: Math.min(LOOK_EVERY_MS, ...waits) }
   }
@@ -152,6 +154,32 @@ export class WindowSource implements WorkSource {
         run: () => this.#run(each, offer, purpose, progress),
       }
     })
+  }
+
+  /** A question of one of the series whose answer tells the time, where each of them would wait for it until it is old. */
+  #timeRequestOf(progress: readonly WindowProgress[]): (() => PendingRequest) | undefined {
+    const { settings, rules } = this.#source
+    const at = this.#context.clock.monotonic()
+    for (const known of progress) {
+      const each = this.#followed.get(known.series)!
+      const { one, state, passing } = each
+      const told = rules.onceTold(this.#cutOf(one))
+      if (!told) return undefined
+      if (passing || state.isBusy || state.notBefore > at) continue
+      const context = { progress: known, state, rules: this.#rulesOf(one), settings, now: rules.now(), at }
+      const offer = timeOfferOf(context, told)
+      if (!offer) continue
+      return () => {
+        // What the series itself may ask for then is due as it was.
+        state.liveAt = at
+        return {
+          ...{ purpose: offer.purpose, completes: false, isFailing: state.failures > 0 },
+          ...{ expiresAt: offer.expiresAt, askedAt: state.askedAt },
+          run: () => this.#run(each, offer, offer.purpose, known),
+        }
+      }
+    }
+    return undefined
   }
 
   /** A channel that goes on has the lowest claim on the budget, as long as nothing of it may be lost by that. */
@@ -336,10 +364,13 @@ export class WindowSource implements WorkSource {
     log.error('a range cannot be read in any size; it is in the gap ledger', this.#labels)
   }
 
-  #rulesOf({ step }: Pick<WindowSeries, 'step'>): WindowRules {
-    const { settings, rules } = this.#source
-    const { frame, allowedLateness } = settings
-    return rules.of({ step, frame, allowedLateness })
+  #rulesOf(series: Pick<WindowSeries, 'step'>): WindowRules {
+    return this.#source.rules.of(this.#cutOf(series))
+  }
+
+  #cutOf({ step }: Pick<WindowSeries, 'step'>) {
+    const { frame, allowedLateness } = this.#source.settings
+    return { step, frame, allowedLateness }
   }
 }
 

@@ -77,33 +77,44 @@ export function makeHarness(
     onWork: () => heard.push('work'),
     onRecovered: () => source.trust(),
   }
-  const rules = createRangeRules(limits, harness.clock, () => offset.known)
-  const choice = createLiveChoice(context, rules.now)
-  const source = new WindowSource({
-    ...{ context, stream: calls, settings, choice, rules, answered: { count: 0 } },
-    // So few requests that nothing is tried sooner because there is room for it.
-    ...{ details: undefined, substreams: [], pacer: { firstRound: () => 0, evenRound: () => 86_400 } },
-  })
-  /** Does everything that can be done now, or as many requests of it; answers which purposes they were for. */
-  const work = async (most = Number.POSITIVE_INFINITY): Promise<string[]> => {
-    const done: string[] = []
-    while (done.length < most) {
-      const found = source.find()
-      await harness.clock.advance(0)
-      const [job] = (await found).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
-      if (!job) return done
-      done.push(job.purpose)
-      const run = job.run()
-      await harness.clock.advance(second)
-      await run
-    }
-    return done
+  const makeSource = () => {
+    const rules = createRangeRules(limits, harness.clock, () => offset.known)
+    const choice = createLiveChoice(context, rules.now)
+    const made = new WindowSource({
+      ...{ context, stream: calls, settings, choice, rules, answered: { count: 0 } },
+      // So few requests that nothing is tried sooner because there is room for it.
+      ...{ details: undefined, substreams: [], pacer: { firstRound: () => 0, evenRound: () => 86_400 } },
+    })
+    return { rules, source: made }
   }
+  const { rules, source } = makeSource()
+  /** Does everything that can be done now, or as many requests of it; answers which purposes they were for. */
+  const workOf =
+    (source: WindowSource) =>
+    async (most = Number.POSITIVE_INFINITY): Promise<string[]> => {
+      const done: string[] = []
+      while (done.length < most) {
+        const found = source.find()
+        await harness.clock.advance(0)
+        const [job] = (await found).requests.toSorted((a, b) => a.expiresAt - b.expiresAt)
+        if (!job) return done
+        done.push(job.purpose)
+        const run = job.run()
+        await harness.clock.advance(second)
+        await run
+      }
+      return done
+    }
   return {
     ...harness,
     offset,
     source,
-    work,
+    work: workOf(source),
+    /** The source of the process that comes after this one, and what does its work. */
+    restart: () => {
+      const { source: next } = makeSource()
+      return { source: next, work: workOf(next) }
+    },
     asked,
     rules,
     heard,

@@ -44,7 +44,12 @@ const stored = new Map([
   ]),
   table('chat_message', [{ ...room, user_uuid: 'bo', role: null, at: begun + 30 * minute }]),
   ...[table('hand_wave', []), table('reward', [{ ...room, user_uuid: 'ada', changed_reward: 2 }])],
-  ...[table('resource', []), table('quiz_submission', []), table('poll_submission', [])],
+  ...[
+    table('resource', []),
+    table('resource_change', []),
+    table('quiz_submission', []),
+    table('poll_submission', []),
+  ],
 ])
 
 const stay = (user: string, from: number, to: number) => ({

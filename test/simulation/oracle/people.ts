@@ -156,7 +156,9 @@ function classes({ tables, rooms }: World): readonly Row[] {
   const counted = (table: string) => groupsOf(tables, table, placeOf)
   const [messages, hands, rewards] = [counted('chat_message'), counted('hand_wave'), counted('reward')]
   const [quizzes, polls] = [counted('quiz'), counted('poll')]
-  const [recordings, files] = [counted('recording'), counted('resource')]
+  const recordings = counted('recording')
+  // What was removed before its list was read stands in the changes alone.
+  const [listed, changed] = [counted('resource'), counted('resource_change')]
   return rooms.map(room => {
     const key = placeOf(room)
     const own = came.get(key) ?? []
@@ -187,7 +189,10 @@ function classes({ tables, rooms }: World): readonly Row[] {
       ...{ messages: count(messages), quizzes: count(quizzes), polls: count(polls) },
       hands: (hands.get(key) ?? []).filter(({ action }) => action === 'add').length,
       rewards: sum((rewards.get(key) ?? []).map(({ changed_reward }) => changed_reward)),
-      ...{ recordings: count(recordings), files: count(files) },
+      recordings: count(recordings),
+      files: new Set(
+        [listed, changed].flatMap(rows => (rows.get(key) ?? []).map(({ resource_uuid }) => resource_uuid)),
+      ).size,
     }
   })
 }
