@@ -44,7 +44,7 @@ const names = [
   '0028-one-end-of-a-class',
   '0029-who-is-still-there',
   '0030-ends-told-late',
-  '0032-files-of-the-log',
+  '0031-files-of-the-log',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

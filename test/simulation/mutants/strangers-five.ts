@@ -42,7 +42,7 @@ export const strangersFive: readonly Plant[] = [
     says: 'the day of a class is that of UTC, whatever time zone the app is in',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0032-files-of-the-log.sql',
+    file: 'migrations/0031-files-of-the-log.sql',
     find: 'r.region, d.day,',
     put: `r.region, (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date as day,`,
   },
