@@ -18,7 +18,7 @@ export const answers: Tour = {
           ['429 with Retry-After 30', 'roomEvents'],
           ['429 with Retry-After -1', 'appEvents'],
           ['429 with Retry-After abc', 'recordings'],
-          ['429 with Retry-After absent', 'roomEvents'],
+          ['429 with Retry-After absent', 'appEvents'],
           ['500', 'appEvents'],
           ['502', 'roomEvents'],
           ['503', 'resources', 2 * minute],
