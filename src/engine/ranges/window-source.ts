@@ -1,9 +1,8 @@
 import { pauseOf } from '../../planning/cadence.ts'
-import { backlogOf, expired } from '../../planning/coverage.ts'
+import { expired } from '../../planning/coverage.ts'
 import { LIVE_PATIENCE } from '../../planning/live-channels.ts'
-import { lengthOf, type Range, subtract } from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
-import { boundsOf, frameOf, type WindowRules } from '../../planning/windows.ts'
+import { boundsOf, type WindowRules } from '../../planning/windows.ts'
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { WindowSeries } from '../../streams/page.ts'
 import { isOfTheQuestion, mayBeOfTheQuestion, questionPause } from '../admission/retry-rules.ts'
@@ -16,6 +15,7 @@ import {
   type PendingWork,
   type WorkSource,
 } from './group-scheduler.ts'
+import { WindowBacklog } from './window-backlog.ts'
 import { type Followed, WindowFollowing, type WindowSourceContext } from './window-following.ts'
 import { type ReadingResult, readWindow, toldBy, type WindowReading } from './window-reading.ts'
 import {
@@ -60,15 +60,15 @@ export class WindowSource implements WorkSource {
   readonly #context: GroupContext
   readonly #labels: StreamLabels
   readonly #following: WindowFollowing
+  readonly #backlog: WindowBacklog
   #expiredAt = Number.NEGATIVE_INFINITY
-  /** What is oldest of all backlog, and when it was read last, on the monotonic clock, ms. */
-  #oldest: { readonly series: string; readonly from: number; readonly readAt?: number } | undefined
 
   constructor(source: WindowSourceContext) {
     this.#source = source
     this.#context = source.context
     this.#labels = { app: source.context.app.id, stream: source.stream.name }
     this.#following = new WindowFollowing(source)
+    this.#backlog = new WindowBacklog(source, this.#followed, series => this.#rulesOf(series))
   }
 
   get #followed(): ReadonlyMap<string, Followed> {
@@ -88,7 +88,7 @@ export class WindowSource implements WorkSource {
     const wasBusy = new Set([...this.#followed].filter(([, { state }]) => state.isBusy).map(([key]) => key))
     const known = await this.#progressOfAll()
     const progress = (await this.#expire(known)) ? await this.#progressOfAll() : known
-    this.#gauge(progress)
+    this.#backlog.tell(progress)
     const isBusy = [...this.#followed.values()].some(({ state }) => state.isBusy)
     const held = heldAlone(this.#context, this.#source.stream.operation, isBusy)
     if (held !== undefined) return { requests: [], again: Math.min(held, LOOK_EVERY_MS) }
@@ -223,40 +223,6 @@ export class WindowSource implements WorkSource {
     }
   }
 
-  #gauge(progress: readonly WindowProgress[]): void {
-    const { rules } = this.#source
-    const { clock, meter } = this.#context
-    const [now, at] = [rules.now(), clock.monotonic()]
-    // What the provider was asked for and does not serve is no backlog.
-    const left = progress.flatMap(each => {
-      const { one, passing } = this.#followed.get(each.series)!
-      const backlog = subtract(backlogOf(each, frameOf(this.#rulesOf(one), now)), each.missing)
-      return backlog.map(({ from, to }) => ({ from, to, passing, series: each.series }))
-    })
-    const [oldest] = left.toSorted((a, b) => a.from - b.from)
-    const isSame = oldest?.series === this.#oldest?.series && oldest?.from === this.#oldest?.from
-    if (!isSame) this.#oldest = oldest && { series: oldest.series, from: oldest.from }
-    const { availableData } = this.#rulesOf({ step: 1 })
-    // A channel that goes on waits on purpose before its turn comes.
-    const patience = oldest?.passing === 'going on' ? availableData * LIVE_PATIENCE : 0
-    // Channels that come and go are asked about as far as the budget goes, and never late.
-    const lasting = [...this.#followed.values()].filter(({ passing }) => !passing)
-    const late = lasting.map(({ state }) => at - state.liveAt).filter(ms => ms > 0)
-    meter.schedule(this.#labels, { series: late.length, lateBy: Math.max(0, ...late) })
-    meter.backlog(this.#labels, {
-      seconds: lengthOf(left),
-      expiresIn: oldest ? (oldest.from + availableData - now) * 1_000 : null,
-      turn: patience + this.#source.pacer.evenRound(),
-      ...(this.#oldest?.readAt !== undefined && { oldestReadAt: this.#oldest.readAt }),
-    })
-  }
-
-  #noteRead(series: string, { from, to }: Range, at: number): void {
-    const oldest = this.#oldest
-    if (oldest?.series !== series || oldest.from < from || oldest.from >= to) return
-    this.#oldest = { ...oldest, readAt: at }
-  }
-
   /** A window of the app that could not be read is read again. */
   trust(): void {
     const { clock } = this.#context
@@ -286,7 +252,7 @@ export class WindowSource implements WorkSource {
         context.health.worked()
         this.#noteAnswered(state)
         noteWhole(state, range)
-        this.#noteRead(series.key, range, began)
+        this.#backlog.noteRead(series.key, range, began)
         if (purpose === 'live' && !this.#reachesFurther(reading)) state.liveAt = next
         if (purpose === 'revisit') state.revisitedTo = range.to
         if (purpose === 'repair') state.repairedTo = range.to
