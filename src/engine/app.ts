@@ -54,6 +54,7 @@ export class RunningApp {
   readonly #windows: WindowSource[] = []
   /** Counters of one table of limits have its ranges in common: what one of them is refused, the other knows. */
   readonly #rules = new Map<RangeLimits, RangeRules>()
+  readonly #clockProof = { wasServed: false }
   readonly #groups: readonly GroupScheduler[]
   /** Resolves when all of it has stopped and every page in hand is finished or given up. */
   readonly done: Promise<void>
@@ -98,7 +99,8 @@ export class RunningApp {
     const limit = app.limits[name]
     if (!limit?.range) return []
     const series = members.reduce((sum, stream) => sum + this.#seriesOf(stream), 0)
-    const rules = this.#rules.get(limit.range) ?? createRangeRules(limit.range, clock, clockOffset)
+    const rules =
+      this.#rules.get(limit.range) ?? createRangeRules(limit.range, clock, clockOffset, this.#clockProof)
     this.#rules.set(limit.range, rules)
     const group: Group = {
       rules,

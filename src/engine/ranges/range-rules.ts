@@ -28,10 +28,19 @@ const allowedDoubt = 1_000
  */
 const unknownClock = { start: 120, end: 900, shareOfEnd: 0.25 }
 
+/**
+ * Where nothing says that answers tell the time: a question about a range that was served tells that the clock is not far
+ * off. A service has one clock, so its limit groups share this.
+ */
+interface ClockProof {
+  wasServed: boolean
+}
+
 export function createRangeRules(
   limits: RangeLimits,
   clock: Clock,
   clockOffset: () => ClockOffset | undefined,
+  proof: ClockProof = { wasServed: false },
 ) {
   const learned = createLearnedBounds(limits, clock)
   /** The provider's clock as far as it is known, Unix seconds. */
@@ -42,9 +51,7 @@ export function createRangeRules(
     const known = clockOffset()
     return known ? Math.min(most, Math.max(0, Math.ceil((known.doubt - allowedDoubt) / 1_000))) : most
   }
-  /** Nothing says that answers tell the time: one that was served tells that the clock is not far off. */
-  let wasServed = false
-  const unsureEnd = () => unsure(doubtAtEnd(limits, wasServed))
+  const unsureEnd = () => unsure(doubtAtEnd(limits, proof.wasServed))
 
   function margin(atEnd = unsureEnd()): WindowRules['margin'] {
     const { start, end } = learned.kept()
@@ -89,7 +96,7 @@ export function createRangeRules(
           outcome = told(result)
           return result
         } finally {
-          wasServed ||= outcome === 'served'
+          proof.wasServed ||= outcome === 'served'
           question.end(outcome)
         }
       },
@@ -101,7 +108,7 @@ export function createRangeRules(
     of: (cut: WindowCut): WindowRules => rulesOf(cut),
     /** What they would be if our own clock were the provider's; undefined once an answer has told anything of that. */
     onceTold: (cut: WindowCut): WindowRules | undefined =>
-      clockOffset() || wasServed ? undefined : rulesOf(cut, 0),
+      clockOffset() || proof.wasServed ? undefined : rulesOf(cut, 0),
     /** Longest range of one request, seconds: end less start must be below it. */
     timeFrame: () => limits.timeFrame - learned.kept().timeFrame,
     /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */

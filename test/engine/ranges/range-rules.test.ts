@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../sandbox/src/seeded.ts'
 import type { ClockOffset } from '../../../src/engine/ports.ts'
 import type { Told } from '../../../src/engine/ranges/learned-bounds.ts'
-import { createRangeRules } from '../../../src/engine/ranges/range-rules.ts'
+import { createRangeRules, type RangeRules } from '../../../src/engine/ranges/range-rules.ts'
 
 const second = 1_000
 const now = 1_800_000_000
@@ -53,6 +53,17 @@ describe('what may be asked for', () => {
     const question = rules.begin({ start: after + 1, end: before - 1 })!
     await question.of(Promise.resolve(), () => 'served')
     expect(rules.bounds().before).toBe(bounds({ ahead: 0, doubt: 0 }).before - 120)
+  })
+
+  it('is so for all limit groups of the service, because its clock is one', async () => {
+    const proof = { wasServed: false }
+    const [calls, details] = [limits, { ...limits, timeFrame: 600 }].map(each =>
+      createRangeRules(each, clock, () => undefined, proof),
+    ) as [RangeRules, RangeRules]
+    const question = calls.begin({ start: now - 7_000, end: now - 6_000 })!
+    await question.of(Promise.resolve(), () => 'served')
+    expect(details.bounds()).toEqual(calls.bounds())
+    expect(details.bounds().before).toBe(bounds({ ahead: 0, doubt: 0 }).before - 120)
   })
 
   it('is most of what there is, however little that is', () => {
