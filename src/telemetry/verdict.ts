@@ -40,7 +40,7 @@ export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): 
   const facts = { ...judged, known: appsOf(judged) }
   const found: readonly (readonly [VerdictState, string | undefined])[] = [
     ['stopped', whyStopped(facts)],
-    ['losing', whyLosing(facts)],
+    ['losing', whyLosing(facts, pauseOf)],
     ['behind', whyBehind(facts, pauseOf)],
     ['starting', whyStarting(facts)],
   ]
@@ -51,8 +51,9 @@ export function judge({ streams, ...told }: Facts, pauseOf: PauseOf = () => 0): 
 /** What is late or expires may be so because the provider refuses it: then that alone says what to do. */
 function withRefusal(facts: Known, state: VerdictState, cause: string): string {
   const [refusal] = refusedApps(facts).toSorted((a, b) => b.weight - a.weight)
-  const isTold = (state !== 'behind' && state !== 'losing') || !refusal || cause.startsWith(refusal.text)
-  return isTold ? cause : sentenceOf(cause, [refusal.text.replace(/^T/, 't')])
+  if ((state !== 'behind' && state !== 'losing') || !refusal) return cause
+  const isTold = cause.startsWith(refusal.text) || cause.includes(inSentence(refusal.text))
+  return isTold ? cause : sentenceOf(cause, [inSentence(refusal.text)])
 }
 
 function whyStopped(facts: Known): string | undefined {
@@ -90,7 +91,7 @@ function isDatabaseAway({ at, databaseAwaySince, process }: Facts): boolean {
 /** Streams that read the details of calls: what a budget cannot bring is lost of both. */
 const details = ['call-sessions', 'call-metrics']
 
-function whyLosing(facts: Known): string | undefined {
+function whyLosing(facts: Known, pauseOf: PauseOf): string | undefined {
   const { at, process } = facts
   const isAccepted = acceptedBy(process)
   const lost = (facts.gaps ?? []).filter(each => each.lostToday > 0 && !isAccepted(each))
@@ -98,9 +99,14 @@ function whyLosing(facts: Known): string | undefined {
   if (worst) {
     const all = sum(lost.map(({ lostToday }) => lostToday))
     const rest = all - worst.lostToday
+    // What was lost stays so for a day: what is wrong now must not hide behind it.
+    const [delay] = delaysOf(facts, pauseOf)
     return sentenceOf(
       `Data was lost within the last 24 hours: ${countOf(worst.lostToday, 'range')} of ${named(facts, worst)} (${lossTexts[worst.reason] ?? worst.reason})`,
-      rest > 0 ? [`${countOf(rest, 'more range')} of other streams or for other reasons`] : [],
+      [
+        ...(rest > 0 ? [`${countOf(rest, 'more range')} of other streams or for other reasons`] : []),
+        ...(delay ? [`now ${inSentence(delay.text)}`] : []),
+      ],
     )
   }
   const [ahead] = (process?.lossAhead ?? [])
@@ -185,6 +191,10 @@ function lastRead({ process, streams = [] }: Facts): string | undefined {
 
 function appsOf({ process, streams = [] }: Facts): ReadonlySet<string> {
   return new Set([...(process?.apps ?? []), ...streams.map(({ app }) => app)])
+}
+
+function inSentence(text: string): string {
+  return text.replace(/^(The|Every|Nothing)\b/, word => word.toLowerCase())
 }
 
 function sentenceOf(cause: string, rest: readonly string[]): string {

@@ -225,6 +225,20 @@ describe('the verdict', () => {
     expect(judge(facts({ gaps: [gap({ lostToday: 0 })] })).state).toBe('well')
   })
 
+  it('says beside data that were lost what is wrong now', () => {
+    const failing = {
+      since: '2026-03-02T05:14:44Z',
+      last: '2026-03-02T05:44:40Z',
+      reason: 'store_blocked',
+    } as const
+    const process = { reading: [reading({ stream: 'room-events', failing })] }
+    expect(judge(facts({ gaps: [gap()], process }))).toEqual({
+      state: 'losing',
+      sentence:
+        'Data was lost within the last 24 hours: 2 ranges of app-events (nobody asked for longer than the provider remembers); now every page of room-events has failed since 05:14 UTC, the last at 05:44 UTC (store_blocked).',
+    })
+  })
+
   it('says of details that the budget cannot bring how many will be lost', () => {
     const process = { lossAhead: [{ app: 'a1', group: 'call-details', share: 0.123 }] }
     expect(judge(facts({ process }))).toEqual({
