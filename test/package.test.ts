@@ -210,6 +210,13 @@ describe('what only a clone has', () => {
     expect(stderr).toMatch(/database\.url is "embedded", but this installation brings no Postgres: set it to/)
   })
 
+  test('nobody is offered the embedded Postgres who makes a configuration', () => {
+    const words = ['--classroom-url', 'https://192.0.2.1', '--app', 'a', '--uid', 'u', '--token-file', 't']
+    const { status, stderr } = penstock(['init', '--config', 'new.yaml', ...words])
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/--database is needed: Address of Postgres, postgres:/)
+  })
+
   test('is not installed with the package: no Node, no Postgres, no part of the sandbox', () => {
     const { dependencies, ...rest } = manifest as Readonly<Record<string, unknown>>
     expect(rest).not.toHaveProperty('optionalDependencies')

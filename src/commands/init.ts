@@ -12,6 +12,7 @@ import { plans } from '../provider/limits.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { printLines } from './cli/output.ts'
 import { contents } from './validate.ts'
+import { hasEmbeddedPostgres } from './wiring/installation.ts'
 
 interface InitOptions {
   readonly config: string
@@ -89,8 +90,8 @@ const questions: readonly Question[] = [
   { name: 'secretFile', text: 'Its REST secret', secretFile: 'rest-secret', isAsked: needsRest },
   {
     name: 'database',
-    text: 'Address of Postgres, postgres://user:password@host/database ("embedded" starts one)',
-    usual: 'embedded',
+    text: `Address of Postgres, postgres://user:password@host/database${hasEmbeddedPostgres() ? ' ("embedded" starts one)' : ''}`,
+    ...(hasEmbeddedPostgres() && { usual: 'embedded' }),
     place: ['database', 'url'],
   },
 ]

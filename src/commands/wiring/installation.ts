@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import manifest from '../../../package.json' with { type: 'json' }
 import { CommandError, type ExitCode, exitBadConfig, exitUsage } from '../cli/exit.ts'
 
@@ -26,6 +27,11 @@ export function loadEmbeddedPostgres(
 ) {
   const absent = 'embedded-postgres/src/index.'
   return load(() => import('../../../embedded-postgres/src/index.ts'), { absent, sentence, exitCode })
+}
+
+/** Whether this installation brings a Postgres of its own. */
+export function hasEmbeddedPostgres(): boolean {
+  return existsSync(new URL('../../../embedded-postgres/src', import.meta.url))
 }
 
 /** For a configuration that asks for it. */
