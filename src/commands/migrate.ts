@@ -18,10 +18,16 @@ export async function up(options: MigrateOptions): Promise<void> {
 /** Shows every migration and when it was applied. */
 export async function status(options: MigrateOptions): Promise<void> {
   const states = await withMigrated(options, migrationStates)
-  const rows = states.map(({ name, appliedAt }) => [name, appliedAt?.toISOString() ?? 'missing'])
+  const rows = states.map(({ name, appliedAt, isLater }) => [
+    name,
+    `${appliedAt?.toISOString() ?? 'missing'}${isLater ? ', of a later release' : ''}`,
+  ])
   printLines(textTable(['migration', 'applied at'], rows))
   const missing = states.filter(({ appliedAt }) => !appliedAt).length
   if (missing > 0) printLines([`${missing} missing: run \`penstock migrate up\``])
+  const later = states.filter(({ isLater }) => isLater).length
+  if (later > 0)
+    printLines([`${later} of a later release than this program: another version has migrated this database`])
 }
 
 async function withMigrated<T>(

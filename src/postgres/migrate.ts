@@ -33,6 +33,8 @@ export interface MigrateOptions {
 interface MigrationState {
   readonly name: string
   readonly appliedAt: Date | undefined
+  /** This program does not know it: a later release has applied it. */
+  readonly isLater: boolean
 }
 
 class MigrationFailed extends Error {
@@ -190,15 +192,19 @@ class Migration {
 
 const concurrently = /^create\s+index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s+([\w.]+)/i
 
-/** Every migration of this release and when it was applied to the database; undefined for one that is missing. */
+/** Every migration of this release, and of later ones that were here, and when it was applied; undefined for one that is missing. */
 export async function migrationStates(pool: pg.Pool): Promise<readonly MigrationState[]> {
   const names = (await readFiles(ownFolder)).map(({ name }) => name)
-  if (!(await hasMigrations(pool))) return names.map(name => ({ name, appliedAt: undefined }))
+  if (!(await hasMigrations(pool))) return names.map(name => ({ name, appliedAt: undefined, isLater: false }))
   const applied = await pool.query<{ name: string; at: Date }>(
     'select name, applied_at as at from ingest.migration where applied_at is not null',
   )
   const times = new Map(applied.rows.map(({ name, at }) => [name, at]))
-  return names.map(name => ({ name, appliedAt: times.get(name) }))
+  const later = [...times.keys()].filter(name => !names.includes(name)).sort()
+  return [
+    ...names.map(name => ({ name, appliedAt: times.get(name), isLater: false })),
+    ...later.map(name => ({ name, appliedAt: times.get(name), isLater: true })),
+  ]
 }
 
 /** Tells the database which streams there are, as far as its views and functions ask. One that is gone stays known. */

@@ -265,3 +265,14 @@ test('an empty database is refused by run, status and check, and prepared by mig
   expect(after.stdout).not.toContain('missing')
   expect(await checked(path)).toMatchObject({ code: 0, ok: true })
 })
+
+test('what a later release has applied is said by migrate status and check', async () => {
+  await execute(database.url, `insert into ingest.migration values ('9001-later', 1, now())`)
+  const path = await config()
+  const { stdout } = await penstock(['migrate', 'status', '--config', path])
+  expect(stdout).toMatch(/^9001-later .* of a later release$/m)
+  expect(stdout).toMatch(/^1 of a later release than this program: .*$/m)
+  const { stdout: said } = await penstock(['check', '--config', path])
+  expect(said).toMatch(/all \d+ are applied, and 1 of a later release$/m)
+  await execute(database.url, `delete from ingest.migration where name = '9001-later'`)
+})

@@ -91,11 +91,22 @@ describe('migrations', () => {
 
   it('say which are missing and when the others were applied', async () => {
     const url = await freshDatabase()
-    expect(await statesOf(url)).toEqual(names.map(name => ({ name, appliedAt: undefined })))
+    expect(await statesOf(url)).toEqual(names.map(name => ({ name, appliedAt: undefined, isLater: false })))
     await migrateUp({ url })
     const states = await statesOf(url)
     expect(states.map(({ name }) => name)).toEqual(names)
     expect(states.every(({ appliedAt }) => appliedAt && appliedAt.getTime() > Date.UTC(2024))).toBe(true)
+  })
+
+  it('say which a later release has applied', async () => {
+    const url = await freshDatabase()
+    await migrateUp({ url })
+    await execute(url, `insert into ingest.migration values ('9001-later', 1, '2026-03-02T10:00:00Z')`)
+    const states = await statesOf(url)
+    expect(states.filter(({ isLater }) => isLater)).toEqual([
+      { name: '9001-later', appliedAt: new Date('2026-03-02T10:00:00Z'), isLater: true },
+    ])
+    expect(states.map(({ name }) => name)).toEqual([...names, '9001-later'])
   })
 
   it('that are begun twice at once run one after the other', async () => {
