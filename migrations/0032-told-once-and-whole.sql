@@ -213,7 +213,7 @@ create or replace view classroom.stage_or_hand_interval as
 comment on column analytics.usage_by_day.calls is
   'Calls that are stored: 0 also of a day whose calls were not read, as before the first; ingest.complete_day tells whether they were';
 comment on column analytics.usage_by_day.reported is
-  'Usage insights by metric, which the provider counts for the day of UTC of the same date; null where none were read. It counts who was there on that day, and so not the users of calls alone that began on it';
+  'Usage insights by metric, which the provider counts for the day of UTC of the same date; null where none were read. It counts who was there on that day, not the users of the calls that began on it, and counts again about two days later';
 comment on column analytics.session_quality.minutes is 'Length of the stay; null while its end is not known';
 comment on column classroom.attendance_by_day.classes is
   'How many classes began; one that has not begun counts on the day on which its room was first heard of';
