@@ -21,7 +21,10 @@ const rows = `
   insert into classroom.stage_change (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, action, at)
   select 'school', room_uuid, 1, 7, 0, 'u1', 'add', '2026-03-04 10:15Z' from classroom.room;
   insert into classroom.hand_wave (app_id, room_uuid, incarnation, sequence, ordinal, user_uuid, action, at)
-  select 'school', room_uuid, 1, 8, 0, 'u1', 'add', '2026-03-04 10:16Z' from classroom.room`
+  select 'school', room_uuid, 1, 8, 0, 'u1', 'add', '2026-03-04 10:16Z' from classroom.room;
+  insert into classroom.quiz (app_id, room_uuid, incarnation, quiz_id, state, started_at, correct_items)
+  select 'school', room_uuid, 1, 'q' || n, 'running', '2026-03-04 10:00Z'::timestamptz + n * interval '1 minute', items::jsonb
+  from classroom.room cross join unnest(array['["A", "C"]', '"B"', '{"0": "D"}', 'null']) with ordinality q(items, n)`
 
 describe('the dashboard of a class', () => {
   let database: TestDatabase
@@ -36,11 +39,16 @@ describe('the dashboard of a class', () => {
     await database?.drop()
   })
 
-  async function linesOf(title: string, room: string): Promise<readonly string[]> {
+  async function ask(title: string, room: string) {
     const panel = panelsOf(dashboard).find(one => one.title === title)!
     const values = { app: ['school'], room, incarnation: '1' }
     const [asked] = await askPanel(client, panel, values, momentOf(dashboard, Date.parse(now)))
-    const lines = asked![1].rows.map(
+    return asked![1]
+  }
+
+  async function linesOf(title: string, room: string): Promise<readonly string[]> {
+    const { rows: told } = await ask(title, room)
+    const lines = told.map(
       ([at, who, value]) => `${new Date(Number(at)).toISOString().slice(11, 16)} ${who} ${value}`,
     )
     return lines.sort()
@@ -60,5 +68,17 @@ describe('the dashboard of a class', () => {
     ])
     expect(await linesOf('On the stage', 'goes on')).toEqual(['10:15 Ann (u1) 1'])
     expect(await linesOf('Hands up', 'goes on')).toEqual(['10:16 Ann (u1) 1'])
+  })
+  it('tells of a quiz that is over with its class, and of right answers in whatever shape they came', async () => {
+    const answersOf = async (room: string) => {
+      const { columns, rows: told } = await ask('Quizzes', room)
+      const [state, answer] = ['State', 'Right answer'].map(name =>
+        columns.findIndex(one => one.name === name),
+      )
+      return told.map(row => [row[state!], row[answer!]])
+    }
+    const answers = ['A, C', 'B', '{"0": "D"}', null]
+    expect(await answersOf('over')).toEqual(answers.map(answer => ['ended', answer]))
+    expect(await answersOf('goes on')).toEqual(answers.map(answer => ['running', answer]))
   })
 })
