@@ -132,8 +132,9 @@ create or replace view classroom.late_arrival as
   ) a
   where a.entered_at > r.started_at + interval '5 minutes';
 
--- A class of which nobody knows when it ended (0025) did not end at its start for those who came before; and who is told to have left
--- before they came has stayed for no time, not for less.
+-- A class of which nobody knows when it ended (0025) did not end at its start for those who came before; and what is told to have ended
+-- before it began lasted for no time, not for less: an event of the stage or of hands is dated by when it was served, and the leaving
+-- of its user, which ends it, has a time of its own.
 create or replace view classroom.attendance_interval as
   select app_id, room_uuid, incarnation, user_uuid, user_name, role, at as entered_at, left_at,
          case when left_at < at then interval '0'

@@ -125,7 +125,7 @@ export const unknownEnds: Edge = {
   })),
 }
 
-/** By the clocks of those who tell of it, not by the order in which it is told. */
+/** What begins may be dated by when it was served, and what ends it by its own time. */
 export const before: Edge = {
   about: 'who is told to have left before they came',
   rows: `
