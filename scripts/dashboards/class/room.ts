@@ -102,9 +102,7 @@ export const people = {
         'Who was in the room from when to when. Good is an unbroken bar; many short ones are a bad connection, one that begins late is someone who came late.',
       unit: 'none',
       none: 'nobody was seen entering',
-      queries: [
-        spans('attendance_interval', 'entered_at', 'stayed'),
-      ],
+      queries: [spans('attendance_interval', 'entered_at', 'stayed')],
       words: { 0: { text: 'away', color: 'transparent' }, 1: { text: 'present', color: 'green' } },
     }),
     series({
@@ -127,9 +125,7 @@ from classroom.head_count where ${chosen()} order by at`),
       description: 'Who was on the stage from when to when. Nobody at all is usual for a lecture.',
       unit: 'none',
       none: 'nobody was brought on the stage',
-      queries: [
-        spans('stage_interval', 'began_at', 'lasted'),
-      ],
+      queries: [spans('stage_interval', 'began_at', 'lasted')],
       words: there,
     }),
     timeline({
@@ -138,9 +134,7 @@ from classroom.head_count where ${chosen()} order by at`),
       description: 'Whose hand was raised from when to when. Long bars are questions that wait.',
       unit: 'none',
       none: 'no hand was raised',
-      queries: [
-        spans('hand_interval', 'began_at', 'lasted'),
-      ],
+      queries: [spans('hand_interval', 'began_at', 'lasted')],
       words: there,
     }),
     series({
