@@ -209,6 +209,14 @@ create or replace view classroom.stage_or_hand_interval as
     where c.is_on is distinct from c.was_on
   ) s
   where s.is_on;
+comment on column classroom.attendance_interval.stayed is
+  'Until left_at, and no time where that is dated before entered_at; else until the class ended, where that is known; else until the last event of a room that is gone; null of one who is still there';
+comment on column classroom.stage_or_hand_interval.lasted is
+  'Until ended_at, and no time where that is dated before began_at; else until the class ended, where that is known; else until the last event of a room that is gone; null while it goes on';
+comment on column classroom.stage_interval.lasted is
+  'Until ended_at, and no time where that is dated before began_at; else until the class ended, where that is known; else until the last event of a room that is gone; null of one who is still there';
+comment on column classroom.hand_interval.lasted is
+  'Until ended_at, and no time where that is dated before began_at; else until the class ended, where that is known; else until the last event of a room that is gone; null while it is up';
 
 -- What is counted, where a description did not say it.
 comment on column analytics.usage_by_day.calls is
