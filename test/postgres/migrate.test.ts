@@ -45,6 +45,7 @@ const names = [
   '0029-who-is-still-there',
   '0030-ends-told-late',
   '0031-files-of-the-log',
+  '0032-told-once-and-whole',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -6,10 +6,14 @@ import { type Case, now } from './edges.ts'
 import { channels, comingAndGoing, ends, roles, stays } from './edges-classes.ts'
 import { days } from './edges-days.ts'
 import { intervals, links, weeks } from './edges-people.ts'
+import { before, foundOnce, lateTeachers, polls, unknownEnds } from './edges-told.ts'
 import { connectAs } from './filled.ts'
 import { whileMistaken } from './mutants.ts'
 
-const edges = [channels, stays, comingAndGoing, ends, roles, days, links, intervals, weeks]
+const edges = [
+  ...[channels, stays, comingAndGoing, ends, roles, days, links, intervals, weeks],
+  ...[polls, unknownEnds, before, lateTeachers, foundOnce],
+]
 
 let database: TestDatabase
 let client: pg.Client

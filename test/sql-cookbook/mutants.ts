@@ -76,7 +76,7 @@ export const mutants: readonly ViewMutant[] = [
   },
   {
     mistake: 'options are counted from 1',
-    ...{ view: 'classroom.poll_result', from: '(t.option_index)::text', to: '(t.option_index + 1)::text' },
+    ...{ view: 'classroom.poll_result', from: '(o.option_index)::text', to: '(o.option_index + 1)::text' },
   },
   {
     mistake: 'a call that begins with the class is of the class before',

@@ -95,7 +95,10 @@ function spansOf({ changes }: TrueClass, kind: number, added: string, removed: s
   return spans
 }
 
-/** Events of the stage and of hands have no time of their own: each has the one that is stored with it. */
+/**
+ * Events of the stage and of hands have no time of their own: each has the one that is stored with it. That may be later
+ * than when its user left, which has; then it lasted for no time.
+ */
 function ofSpans(view: string, kind: number, added: string, removed: string): Oracle {
   return {
     name: `classroom.${view}: from which event to which`,
@@ -122,7 +125,8 @@ function ofSpans(view: string, kind: number, added: string, removed: string): Or
           spansOf(one, kind, added, removed).map(({ userUuid, since, until }) => {
             const at = (place: number | string) => times.get(`${trueName(one)} ${place}`) ?? Number.NaN
             const end = until === undefined ? null : at(until)
-            return [userUuid, at(since), end, (((end ?? at('end')) - at(since)) / 1_000).toFixed(3)]
+            const lasted = Math.max(0, (end ?? at('end')) - at(since))
+            return [userUuid, at(since), end, (lasted / 1_000).toFixed(3)]
           }),
       )
     },

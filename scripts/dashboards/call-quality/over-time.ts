@@ -119,7 +119,7 @@ export const measured = {
     series({
       ...size,
       title: 'Freeze time',
-      description: `95 of 100 values are at most this: milliseconds that the rendering stood still within the two seconds of a value, of all calls by the hour. From 200 ms on a value counts as bad. ${lastWeek}`,
+      description: `Milliseconds that the rendering stood still within the two seconds of a value. Of each call what 95 of 100 of its values are at most, and of these the mean over the calls, by the hour. From 200 ms on a value counts as bad. ${lastWeek}`,
       unit: 'ms',
       none: 'nothing was measured in this time',
       min: 0,

@@ -8,10 +8,10 @@ export function chosen(alias = ''): string {
   return `${at}app_id = ${chosenApp} and ${at}room_uuid = '$room' and ${at}incarnation = nullif('$incarnation', '')::int`
 }
 
-/** When the class was over, as far as it is known. */
-export const over = `
-  select coalesce(r.ended_at, r.last_event_at) as at from classroom.room r where ${chosen('r')}`
-
-/** What people are called; whoever has no name there is told by the ID. */
+/** What people are called, by their IDs; of those who are called alike, with the ID. Whoever has no name is told by it alone. */
 export const names = `
-  select user_uuid, max(coalesce(user_name, user_uuid)) as name from classroom.attendance where ${chosen()} group by 1`
+  select user_uuid, case when count(*) over (partition by name) > 1 then name || ' (' || user_uuid || ')' else name end as name
+  from (
+    select user_uuid, max(coalesce(user_name, user_uuid)) as name from classroom.attendance
+    where ${chosen()} and user_uuid is not null group by 1
+  ) people`

@@ -4,7 +4,7 @@ import { linkColumns, toClass } from '../links.ts'
 import { series, timeline } from '../panels.ts'
 import { sqlSeries, sqlTable } from '../sources.ts'
 import { table } from '../tables.ts'
-import { chosen, names, over } from './queries.ts'
+import { chosen, names } from './queries.ts'
 
 const wide = { width: 24, height: 8 }
 const half = { width: 12, height: 8 }
@@ -15,22 +15,16 @@ const there = {
 } as const
 
 /**
- * Who has something, from when to when: `changes` are rows of user_uuid, at and value. Leaving the room ends it without
- * a word.
+ * Who was somewhere, from when to when, by a view of such times. Who is still there has no end, and who came and went at one
+ * moment was never there.
  */
-function spans(changes: string) {
+function spans(view: string, begin: string, lasted: string) {
   return sqlSeries(`
-with changes as (${changes})
-select c.at as time, coalesce(n.name, c.user_uuid) as metric, max(c.value) as value
-from (
-  select user_uuid, at, value from changes
-  union all
-  select user_uuid, left_at, 0 from classroom.attendance_interval
-  where ${chosen()} and left_at is not null and user_uuid in (select user_uuid from changes)
-  union all
-  select distinct x.user_uuid, o.at, 0 from changes x, (${over}) o where o.at is not null
-) c
-left join (${names}) n on n.user_uuid = c.user_uuid
+select c.time, coalesce(n.name, i.user_uuid) as metric, max(c.value) as value
+from classroom.${view} i
+cross join lateral (values (i.${begin}, 1), (i.${begin} + i.${lasted}, 0)) c (time, value)
+left join (${names}) n on n.user_uuid = i.user_uuid
+where ${chosen('i')} and c.time is not null and coalesce(i.${lasted} > interval '0', true)
 group by 1, 2 order by 1`)
 }
 
@@ -108,19 +102,7 @@ export const people = {
         'Who was in the room from when to when. Good is an unbroken bar; many short ones are a bad connection, one that begins late is someone who came late.',
       unit: 'none',
       none: 'nobody was seen entering',
-      queries: [
-        sqlSeries(`
-select time, metric, max(value) as value
-from (
-  select entered_at as time, coalesce(user_name, user_uuid) as metric, 1 as value
-  from classroom.attendance_interval where ${chosen()}
-  union all
-  select coalesce(i.left_at, o.at), coalesce(i.user_name, i.user_uuid), 0
-  from classroom.attendance_interval i, (${over}) o where ${chosen('i')}
-) changes
-where time is not null
-group by 1, 2 order by 1`),
-      ],
+      queries: [spans('attendance_interval', 'entered_at', 'stayed')],
       words: { 0: { text: 'away', color: 'transparent' }, 1: { text: 'present', color: 'green' } },
     }),
     series({
@@ -143,10 +125,7 @@ from classroom.head_count where ${chosen()} order by at`),
       description: 'Who was on the stage from when to when. Nobody at all is usual for a lecture.',
       unit: 'none',
       none: 'nobody was brought on the stage',
-      queries: [
-        spans(`
-  select user_uuid, at, case action when 'remove' then 0 else 1 end as value from classroom.stage_change where ${chosen()}`),
-      ],
+      queries: [spans('stage_interval', 'began_at', 'lasted')],
       words: there,
     }),
     timeline({
@@ -155,10 +134,7 @@ from classroom.head_count where ${chosen()} order by at`),
       description: 'Whose hand was raised from when to when. Long bars are questions that wait.',
       unit: 'none',
       none: 'no hand was raised',
-      queries: [
-        spans(`
-  select user_uuid, at, case action when 'remove' then 0 else 1 end as value from classroom.hand_wave where ${chosen()}`),
-      ],
+      queries: [spans('hand_interval', 'began_at', 'lasted')],
       words: there,
     }),
     series({

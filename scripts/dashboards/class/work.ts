@@ -17,9 +17,9 @@ export const work = {
       none: 'there was no quiz',
       queries: [
         sqlTable(`
-select q.started_at as "Began", q.ended_at as "Ended", q.state as "State", r.answered as "Answered", r.asked as "Of",
+select q.started_at as "Began", q.ended_at as "Ended", r.state as "State", r.answered as "Answered", r.asked as "Of",
        r.correct as "Correct", r.accuracy as "Accuracy",
-       (select string_agg(x, ', ') from jsonb_array_elements_text(q.correct_items) x) as "Right answer"
+       (select string_agg(x #>> '{}', ', ') from jsonb_path_query(q.correct_items, '$[*]') x) as "Right answer"
 from classroom.quiz q join classroom.quiz_result r using (app_id, room_uuid, incarnation, quiz_id)
 where ${chosen('q')} order by q.started_at`),
       ],

@@ -143,7 +143,7 @@ export const classrooms: readonly Plant[] = [
     says: 'who leaves and comes back was there once',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0024-stays-within-an-event.sql',
+    file: 'migrations/0032-told-once-and-whole.sql',
     find: `  ) spans
   where action = 'enter';`,
     put: `  ) spans

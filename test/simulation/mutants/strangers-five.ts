@@ -113,9 +113,9 @@ export const strangersFive: readonly Plant[] = [
     says: 'who loses the connection and comes back is told as late, though they came in time',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0022-days-and-what-is-unread.sql',
-    find: 'select distinct on (e.user_uuid) e.user_uuid, e.user_name, e.at as entered_at',
-    put: 'select e.user_uuid, e.user_name, e.at as entered_at',
+    file: 'migrations/0032-told-once-and-whole.sql',
+    find: 'group by e.user_uuid having bool_and(classroom.is_student(e.role))',
+    put: 'group by e.user_uuid, e.sequence, e.ordinal having bool_and(classroom.is_student(e.role))',
   },
   {
     name: 'chat-kept-in-raw-events',

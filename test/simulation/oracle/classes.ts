@@ -107,7 +107,10 @@ async function readStays(rows: Rows): Promise<ReadonlyMap<string, readonly Stay[
   return Map.groupBy(all, ({ key }) => key)
 }
 
-/** Every user who came to a class, with each stay in its calls whose number is that of the user's stream, unless others have it. */
+/**
+ * Every user who came to a class, with each stay in its calls whose number is that of a stream of the user, unless others
+ * have it; who has none is told once.
+ */
 async function examineUsers(
   rows: Rows,
   ofClasses: ReadonlyMap<string, readonly OfCall[]>,
@@ -126,11 +129,12 @@ async function examineUsers(
   const should = [...came].flatMap(([key, pairs]) => {
     const users = [...pairs].map(pair => JSON.parse(pair) as readonly [user: string, stream: string | null])
     const own = (ofClasses.get(key) ?? []).flatMap(({ app, call }) => stays.get(`${app} ${call}`) ?? [])
-    return users.flatMap(([user, stream]) => {
-      const isShared = users.some(([other, theirs]) => other !== user && theirs === stream)
-      const linked = isShared ? [] : own.filter(({ uid }) => uid !== null && uid === stream)
-      const sids = linked.length > 0 ? linked.map(({ sid }) => sid) : [null]
-      return sids.map(sid => `${key} ${user}: ${sid}`)
+    return [...Map.groupBy(users, ([user]) => user)].flatMap(([user, streams]) => {
+      const sids = streams.flatMap(([, stream]) => {
+        const isShared = users.some(([other, theirs]) => other !== user && theirs === stream)
+        return isShared ? [] : own.filter(({ uid }) => uid !== null && uid === stream).map(({ sid }) => sid)
+      })
+      return (sids.length > 0 ? sids : [null]).map(sid => `${key} ${user}: ${sid}`)
     })
   })
   return compare(

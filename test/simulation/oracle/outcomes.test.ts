@@ -5,7 +5,7 @@ import type { Row, StoredTable } from './rows.ts'
 const room = { app_id: 'alpha', room_uuid: 'algebra', incarnation: 1 }
 const standing = { ...room, ended_at: 90_000, forgotten_at: null, valid_to: null }
 const quiz = { ...room, quiz_id: 'q', state: 'running', total_count: 3, average_accuracy: 0.5 }
-const poll = { ...room, poll_id: 'p', mode: 2, state: 'ended', items: { 0: 'yes', 1: 'no' } }
+const poll = { ...room, poll_id: 'p', mode: 2, state: 'ended', items: { 0: 'yes', 1: 'no', 2: 'perhaps' } }
 
 function table(name: string, rows: readonly Row[]): [string, StoredTable] {
   return [name, { name, key: [], columns: [], rows }]
@@ -15,13 +15,18 @@ function answer(user_uuid: string, ordinal: number, is_correct: boolean): Row {
   return { ...room, quiz_id: 'q', user_uuid, ordinal, is_correct }
 }
 
-/** Ada was right and then wrong, Bo the other way round; two votes of two for yes, one for no. */
+function vote(user_uuid: string, ordinal: number, select_index: readonly number[]): Row {
+  return { ...room, poll_id: 'p', user_uuid, ordinal, select_index }
+}
+
+/** Ada was right and then wrong, Bo the other way round; two votes of two for yes, one for no; of what nobody chose nothing is counted. */
 const stored = new Map([
   ...[table('room', [standing]), table('quiz', [quiz]), table('poll', [poll])],
   table('quiz_submission', [
     ...[answer('ada', 1, true), answer('ada', 4, false)],
     ...[answer('bo', 3, true), answer('bo', 2, false)],
   ]),
+  table('poll_submission', [vote('ada', 1, [2]), vote('ada', 2, [0, 1]), vote('bo', 3, [0])]),
   table(
     'poll_tally',
     [2, 1].map((num, n) => ({ ...room, poll_id: 'p', option_index: n, num, percentage: num / 2 })),
@@ -33,10 +38,10 @@ const result = {
   ...{ answered: 2, correct: 1, accuracy: 0.5, reported_accuracy: 0.5 },
 }
 const accuracy = { ...room, quizzes: 1, asked: 3, answered: 2, correct: 1, accuracy: 0.5 }
-const shares = [
-  { ...room, poll_id: 'p', mode: 'multiple choice', state: 'ended', option_index: 0, option: 'yes' },
-  { ...room, poll_id: 'p', mode: 'multiple choice', state: 'ended', option_index: 1, option: 'no' },
-].map((row, n) => ({ ...row, votes: 2 - n, share: n === 0 ? 1 : 0.5 }))
+const shares = ['yes', 'no', 'perhaps'].map((option, n) => ({
+  ...{ ...room, poll_id: 'p', mode: 'multiple choice', state: 'ended', option_index: n, option },
+  ...{ votes: 2 - n, share: 1 - n / 2 },
+}))
 
 /** What is found where the views say this. */
 async function judge(said: Readonly<Record<string, readonly Row[]>> = {}): Promise<readonly string[]> {
@@ -61,9 +66,13 @@ it('whoever was right once is not right in the end', async () => {
 })
 
 it('a share of all votes is another one', async () => {
-  const [yes, no] = shares.map((row, n) => ({ ...row, share: (2 - n) / 3 }))
-  const found = await judge({ poll_result: [yes!, no!] })
+  const wrong = shares.map((row, n) => ({ ...row, share: (2 - n) / 3 }))
+  const found = await judge({ poll_result: wrong })
   expect(found.filter(text => text === 'different classroom.poll_result')).toHaveLength(2)
+})
+
+it('an option that nobody chose is told all the same', async () => {
+  expect(await judge({ poll_result: shares.slice(0, 2) })).toEqual(['lost classroom.poll_result'])
 })
 
 it('what is left out and what is told twice is told', async () => {

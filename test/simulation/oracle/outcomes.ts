@@ -94,23 +94,35 @@ function quizAccuracies(tables: StoredSchema): readonly Row[] {
 
 const modes: Readonly<Record<string, string>> = { 1: 'single choice', 2: 'multiple choice' }
 
-/** Of a multiple choice the shares come to more than 1: each is told as that of those who voted. */
+/**
+ * Every option of every poll: those that it asks for, that were counted, and that somebody chose. The last count of the
+ * provider holds, and where there is none the last votes do. Of a multiple choice the shares come to more than 1: each
+ * is told as that of those who voted.
+ */
 function pollResults(tables: StoredSchema): readonly Row[] {
   const key = [...room, 'poll_id'] as const
-  const polls = new Map(tables.get('poll')!.rows.map(poll => [keyOf(poll, key), poll]))
+  const [tallies, submissions] = [groupOf(tables, 'poll_tally', key), groupOf(tables, 'poll_submission', key)]
   const isOver = overRooms(tables)
-  return tables.get('poll_tally')!.rows.flatMap(tally => {
-    const poll = polls.get(keyOf(tally, key))
-    if (!poll) return []
+  return tables.get('poll')!.rows.flatMap(poll => {
     const items = poll.items as Readonly<Record<string, unknown>> | null
-    const option = items?.[String(tally.option_index)] ?? null
-    return [
-      {
-        ...pick(tally, [...key, 'option_index']),
-        ...{ mode: modes[String(poll.mode)], state: stateOf(poll, isOver), option },
-        ...{ votes: tally.num, share: tally.percentage },
-      },
-    ]
+    const counts = new Map((tallies.get(keyOf(poll, key)) ?? []).map(row => [Number(row.option_index), row]))
+    const votes = lastOfEach(submissions.get(keyOf(poll, key)) ?? [])
+      .map(({ select_index }) => new Set(select_index as readonly number[] | null))
+      .filter(({ size }) => size > 0)
+    const asked = typeof items === 'object' ? Object.keys(items ?? {}).filter(name => /^\d+$/.test(name)) : []
+    const options = new Set([...asked.map(Number), ...counts.keys(), ...votes.flatMap(vote => [...vote])])
+    const isCounted = [...counts.values()].some(({ num }) => Number(num ?? 0) > 0)
+    return [...options].map(option_index => {
+      const chosen = votes.filter(vote => vote.has(option_index)).length
+      const { num, percentage } = counts.get(option_index) ?? {}
+      const counted = share(Number(num ?? chosen), votes.length)
+      return {
+        ...{ ...pick(poll, key), option_index, mode: modes[String(poll.mode)], state: stateOf(poll, isOver) },
+        option: items?.[String(option_index)] ?? null,
+        votes: num ?? chosen,
+        share: percentage ?? counted ?? (chosen === 0 && isCounted ? 0 : null),
+      }
+    })
   })
 }
 

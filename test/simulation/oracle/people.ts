@@ -225,12 +225,16 @@ function participations({ tables, stays }: World): readonly Row[] {
   })
 }
 
-/** Who comes first after the class has begun for five minutes; who comes back is not late. */
+/** Students who come first after the class has begun for five minutes; who comes back is not late. */
 function lateArrivals({ tables, rooms }: World): readonly Row[] {
   const came = groupsOf(tables, 'attendance', placeOf)
   return rooms.flatMap(room => {
-    const entered = (came.get(placeOf(room)) ?? [])
-      .filter(({ user_uuid, action, role }) => user_uuid !== null && action === 'enter' && isStudent(role))
+    const all = (came.get(placeOf(room)) ?? []).filter(
+      ({ user_uuid, action }) => user_uuid !== null && action === 'enter',
+    )
+    const staff = new Set(all.filter(({ role }) => !isStudent(role)).map(({ user_uuid }) => user_uuid))
+    const entered = all
+      .filter(({ user_uuid }) => !staff.has(user_uuid))
       .sort(
         (one, other) =>
           Number(BigInt(String(one.sequence)) - BigInt(String(other.sequence))) ||

@@ -3,7 +3,10 @@ import type { Row, StoredTable } from './rows.ts'
 import { examineStays } from './stays.ts'
 
 const room = { app_id: 'alpha', room_uuid: 'algebra', incarnation: 1 }
-const standing = { ...room, ended_at: 90_000, forgotten_at: null, valid_to: null, last_event_at: 95_000 }
+const standing = {
+  ...{ ...room, started_at: 0, ended_at: 90_000 },
+  ...{ forgotten_at: null, valid_to: null, last_event_at: 95_000 },
+}
 
 function table(name: string, rows: readonly Row[]): [string, StoredTable] {
   return [name, { name, key: [], columns: [], rows }]

@@ -91,7 +91,7 @@ function expectedOf(view: View, stored: StoredSchema, rooms: ReadonlyMap<string,
       .sort((a, b) => Number(a.sequence - b.sequence) || a.ordinal - b.ordinal)
     return stays(view.sort?.(inOrder) ?? inOrder).map(({ from, to }) => {
       const until = to ?? lastSign(standing, from.at)
-      const lasted = until === undefined ? '-' : until - from.at
+      const lasted = until === undefined ? '-' : Math.max(0, until - from.at)
       const said = [
         room,
         from.user,
@@ -144,7 +144,9 @@ function stays(steps: readonly Step[]) {
 
 /** Until when somebody stayed whom nobody saw leaving; undefined while the room is there. */
 function lastSign(room: Row, from: number): number | undefined {
-  if (room.ended_at !== null && Number(room.ended_at) > from) return Number(room.ended_at)
+  const { started_at: start, ended_at: end } = room
+  const isKnown = end !== null && (start === null || Number(end) > Number(start))
+  if (isKnown && Number(end) > from) return Number(end)
   const isGone = room.forgotten_at !== null || room.valid_to !== null
   return isGone ? Math.max(Number(room.last_event_at), from) : undefined
 }
