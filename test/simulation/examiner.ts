@@ -19,6 +19,7 @@ import { examineMoments } from './oracle/moments.ts'
 import { examineNearness } from './oracle/nearness.ts'
 import { examinePeople } from './oracle/people.ts'
 import { examinePlayers } from './oracle/players.ts'
+import { examineRepairedFeeds } from './oracle/repaired-feeds.ts'
 import { readSchema } from './oracle/rows.ts'
 import type { Selection } from './oracle/selection.ts'
 import { examineStreamOff } from './oracle/stream-off.ts'
@@ -54,6 +55,7 @@ const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
   ...[examineViews, examineStreamOff, examineSwitchedOff, examineUnread],
+  examineRepairedFeeds,
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */

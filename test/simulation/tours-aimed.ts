@@ -137,6 +137,15 @@ export const commits: Tour = {
   },
 }
 
+/** The same, where some logs may not be read for a while: what the feed lost of a class that is over may come later than all else. */
+export const denied: Tour = {
+  ...commits,
+  demands: {
+    ...{ ...commits.demands, world: 'commits' },
+    switches: { ...commits.demands.switches, mutedRooms: 'for-a-while' },
+  },
+}
+
 /**
  * Processes that stand still with an answer in their hands, just longer than it takes the others to have their shards; and
  * some that die with what the feed told, or as soon as they have taken a shard from the queue.
@@ -358,13 +367,14 @@ export const weeks: Tour = {
 }
 
 /**
- * The night in which clocks are put back an hour, and the last hour of the day that is an hour longer for it. Two apps share a
- * budget, and two students of each class a machine.
+ * The night in which clocks are put back an hour, and the last hour of the day that is an hour longer for it. Two apps of
+ * different plans share a budget, and two students of each class a machine.
  */
 export const turned: Tour = {
   length: 24 * minute,
   demands: {
     ...{ ...calm, plan: 'premium', apps: ['alpha', 'beta'], sharedKey: true, zone: 'America/New_York' },
+    plans: { beta: 'enterprise' },
     ...{ start: Date.UTC(2026, 10, 1, 5, 45), goesOnAt: 22.6 * hour },
     profile: { ...small, classes: 1 },
     quirks: { sharedMachine: 1 },

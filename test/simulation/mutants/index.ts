@@ -11,6 +11,7 @@ import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
 import { strangers } from './strangers.ts'
 import { strangersEight } from './strangers-eight.ts'
+import { strangersEleven } from './strangers-eleven.ts'
 import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
 import { strangersNine } from './strangers-nine.ts'
@@ -50,4 +51,5 @@ export const plants: readonly Plant[] = [
   ...strangersEight,
   ...strangersNine,
   ...strangersTen,
+  ...strangersEleven,
 ]

@@ -35,6 +35,38 @@ describe('a feed', () => {
   })
 })
 
+describe('a feed that', () => {
+  const failed = { status: 503, fault: 'status' }
+
+  /** What is said of a feed that is asked then, in seconds, and is answered so. */
+  async function judgeAnswers(...asked: readonly (readonly [number, Partial<Arrival>?])[]) {
+    const arrivals = asked.map(([at, amiss]) => ({
+      ...{ app: 'alpha', operation: 'appEvents', time: at * second, target: '/eu/edu/polling', status: 200 },
+      ...amiss,
+    }))
+    const examination = {
+      sandbox: { arrivals: { count: arrivals.length, list: () => arrivals as Partial<Arrival>[] } },
+      ...{ apps: [{ id: 'alpha', regions: ['eu'] }], isCalm: true, isPrompt: true },
+      ...{ start: 0, healed: 200 * second, end: 200 * second },
+    } as unknown as Examination
+    return (await examineAskers(examination)).map(({ text }) => text)
+  }
+
+  it('is answered is asked again within its interval', async () => {
+    expect(await judgeAnswers([0], [60], [75], [150])).toEqual([])
+    expect(await judgeAnswers([0], [60], [75], [151])).toEqual([
+      'the feed of alpha in eu is asked at 1970-01-01T00:01:15.000Z and then left alone for too long',
+    ])
+  })
+
+  it('fails once is tried again in seconds, and one that is away may wait', async () => {
+    expect(await judgeAnswers([0], [60, failed], [80, failed], [180])).toEqual([])
+    expect(await judgeAnswers([0], [60, failed], [81, failed], [180])).toEqual([
+      'the feed of alpha in eu is asked at 1970-01-01T00:01:00.000Z and then left alone for too long',
+    ])
+  })
+})
+
 describe('whoever is named in the configuration', () => {
   const judgeUids = async (...asked: readonly string[]) => {
     const arrivals = asked.map(uids => ({

@@ -1,3 +1,4 @@
+import type { Arrival } from '../../../sandbox/src/index.ts'
 import type { Examination, Finding } from './examination.ts'
 import { type Standstill, stoodBetween } from './standstills.ts'
 
@@ -56,7 +57,12 @@ export async function examineAskers(examination: Examination): Promise<readonly 
         : []),
     ]
   })
-  const left = [...unasked(examination), ...tooSeldom(examination), ...usersLeft(examination)]
+  const left = [
+    ...unasked(examination),
+    ...keptAway(examination),
+    ...tooSeldom(examination),
+    ...usersLeft(examination),
+  ]
   return [...wrong, ...takenAway(examination, owned), ...left]
 }
 
@@ -128,6 +134,44 @@ function unasked({
       return isLeft || isAlone ? [{ kind: 'owed', text: `nobody asks the feed of ${id} in ${region}` }] : []
     }),
   )
+}
+
+/** A feed that was answered is asked again within its interval, however others fare, ms: what it tells it may forget. */
+const usualRound = 75_000
+/** One failure may be chance, whatever went before: within this the feed is tried again, ms. */
+const triedAgain = 20_000
+
+/** A feed that is answered waits for nothing else, and one that fails once after that not as if it had failed all along. */
+function keptAway(examination: Examination): readonly Finding[] {
+  const { sandbox, healed, isCalm, isPrompt, outages = [], streams } = examination
+  if (!isCalm || !isPrompt || !(streams?.includes('app-events') ?? true)) return []
+  const feeds = Map.groupBy(
+    sandbox.arrivals
+      .list(0, sandbox.arrivals.count)
+      .filter(({ app, operation, time }) => operation === 'appEvents' && time < healed && app !== undefined),
+    ({ app, target }) => `${app} in ${target.split('/')[1]}`,
+  )
+  return [...feeds].flatMap(([feed, asked]) => {
+    const late = asked.find((arrival, n) => {
+      const [before, next] = [asked[n - 1], asked[n + 1]]
+      if (!next || outages.some(({ from, to }) => from < next.time && to > arrival.time)) return false
+      const isFirst = before !== undefined && isAnswered(before) && hasFailed(arrival)
+      const longest = isAnswered(arrival) ? usualRound : isFirst ? triedAgain : Number.POSITIVE_INFINITY
+      return next.time - arrival.time > longest
+    })
+    if (!late) return []
+    const text = `the feed of ${feed} is asked at ${new Date(late.time).toISOString()} and then left alone for too long`
+    return [{ kind: 'owed', text }]
+  })
+}
+
+function isAnswered({ status, fault, refusal }: Arrival): boolean {
+  return status === 200 && fault === undefined && refusal === undefined
+}
+
+/** Said by the provider itself, so that whoever asked knows it at once. */
+function hasFailed({ status = 0, fault }: Arrival): boolean {
+  return fault === 'status' && status >= 500
 }
 
 /** What the network and the next question take, ms. */

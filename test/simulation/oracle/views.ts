@@ -103,6 +103,31 @@ const worstCalls: View = {
   expected: from => from('calls').filter(({ bad_share }) => Number(bad_share ?? 0) > 0),
 }
 
+const ofStays = 'users, sessions, user_minutes'
+const stays = `coalesce(s.uid, s.sid) as person, ${ms('s.joined_at')} as joined, ${ms('coalesce(s.left_at, c.destroyed_at)')} as gone
+               from analytics.call_session s join analytics.call c using (app_id, call_id)`
+
+/** How many were there, and for how long together; who comes back is one user with two stays. */
+function usersBy(name: string, key: readonly string[], joined = ''): View {
+  const asked = key.map(column => (column === 'day' ? 'day::text' : column)).join(', ')
+  return {
+    name: `${name} of users`,
+    told: `select ${asked}, ${ofStays} from ${name} where sessions > 0`,
+    from: { stays: `select ${asked}, ${stays}${joined}` },
+    expected: from =>
+      groupsOf(from('stays'), key).map(own => {
+        const lasted = own.map(({ joined, gone }) => (gone === null ? 0 : Number(gone) - Number(joined)))
+        return {
+          ...pick(own[0]!, key),
+          ...{ users: new Set(own.map(({ person }) => person)).size, sessions: own.length },
+          user_minutes: lasted.reduce((all, one) => all + Math.max(0, one), 0) / 60_000,
+        }
+      }),
+  }
+}
+
+const classKey = ['app_id', 'room_uuid', 'incarnation']
+
 /** Who was on the stage, and whose hand was up, in one. */
 const stageOrHand: View = (() => {
   const columns = `app_id, room_uuid, incarnation, user_uuid, user_name, ${ms('began_at')} as began, ${ms('ended_at')} as ended, ${ms('lasted')} as lasted`
@@ -114,8 +139,6 @@ const stageOrHand: View = (() => {
     expected: from => [...from('stage'), ...from('hand')],
   }
 })()
-
-const classKey = ['app_id', 'room_uuid', 'incarnation']
 
 /** A class is complete once it is over and each of its streams is. */
 const classComplete: View = {
@@ -234,6 +257,13 @@ const roomLogs: View = {
 const views: readonly View[] = [
   qualityBy('network_quality', ['network']),
   qualityBy('device_quality', ['platform', 'device_type']),
+  usersBy('analytics.call_quality', ['app_id', 'call_id']),
+  usersBy('analytics.class_quality', classKey, ' join analytics.class_call k using (app_id, call_id)'),
+  usersBy(
+    'analytics.usage_by_day',
+    ['app_id', 'day'],
+    ' join (select app_id, call_id, day from analytics.call_quality) d using (app_id, call_id)',
+  ),
   ...[qualityByHour, worstCalls, stageOrHand, classComplete, schoolDay, letterCounts, queued, roomLogs],
 ]
 
