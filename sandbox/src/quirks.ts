@@ -56,6 +56,8 @@ export interface Quirks {
   readonly backwardCall: number
   /** Sessions that have a metric which no document names. */
   readonly unknownMid: number
+  /** Sessions of which an answer tells each metric in two entries, the later values in the second. */
+  readonly partedMetric: number
   /** Of the values of metrics: those that are words. */
   readonly malformedValue: number
   /** Sessions that are listed and have no entry among the metrics. */
@@ -94,6 +96,7 @@ export const noQuirks: Quirks = {
   namelessCall: 0,
   backwardCall: 0,
   unknownMid: 0,
+  partedMetric: 0,
   malformedValue: 0,
   vanishingSid: 0,
   burstOfCalls: 0,

@@ -226,6 +226,16 @@ describe('an oddity of calls', () => {
     expect(counted).toEqual({ points: values.length, malformed: 0 })
   })
 
+  it('partedMetric is a metric in two entries, the later values in the second', async () => {
+    const whole = await metricsOf(odd({}))
+    const { metrics, values, counted } = await metricsOf(odd({ partedMetric: 1 }))
+    const [first, second] = metrics[0]!.data
+    expect(second!.mid).toBe(first!.mid)
+    expect(second!.kvs[0]![0]).toBeGreaterThan(first!.kvs.at(-1)![0]!)
+    expect(values).toEqual(whole.values)
+    expect(counted).toEqual(whole.counted)
+  })
+
   it('malformedValue is a word among the values, and the truth counts both', async () => {
     const { values, counted } = await metricsOf(odd({ malformedValue: 0.05 }))
     const words = values.filter(value => typeof value === 'string')

@@ -377,7 +377,7 @@ export const turned: Tour = {
     plans: { beta: 'enterprise' },
     ...{ start: Date.UTC(2026, 10, 1, 5, 45), goesOnAt: 22.6 * hour },
     profile: { ...small, classes: 1 },
-    quirks: { sharedMachine: 1 },
+    quirks: { sharedMachine: 1, partedMetric: 0.4 },
     switches: {
       ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
       ...{ countersPer: 'credential', missingValues: 0 },

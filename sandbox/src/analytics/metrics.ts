@@ -102,14 +102,22 @@ function sessionsWithMetrics({ call, settings, now }: Reading): readonly CallSes
 
 function dataOf(session: CallSession, reading: Reading): readonly object[] {
   const { settings } = reading
-  return seriesOf(session, reading).map(series => {
+  return seriesOf(session, reading).flatMap(series => {
     const { mid, peer, moments } = series
     const valueAt = valuesOf(session, series, reading)
     const form = forms[settings.switches.kvs]
     const isUnsaid = peer === 0 && settings.switches.ownPeer === 'absent'
-    const kvs = moments.map(moment => form(moment, valueAt(moment)))
-    return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
+    return partsOf(session, moments, settings).map(part => {
+      const kvs = part.map(moment => form(moment, valueAt(moment)))
+      return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
+    })
   })
+}
+
+function partsOf({ sid }: CallSession, moments: readonly number[], { quirks }: Settings) {
+  const half = Math.ceil(moments.length / 2)
+  const isParted = befalls(quirks.partedMetric, 'parted', sid) && half < moments.length
+  return isParted ? [moments.slice(0, half), moments.slice(half)] : [moments]
 }
 
 /** The value of each moment. */

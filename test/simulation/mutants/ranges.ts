@@ -129,6 +129,15 @@ export const ranges: readonly Plant[] = [
     put: `const peer = asText(peer_uid) === undefined ? '' : '0'`,
   },
   {
+    name: 'second-entry-replaces-the-first',
+    says: 'of a metric that an answer tells in two entries the values of the second one alone are stored',
+    group: 'ranges',
+    from: 'contract',
+    file: 'src/streams/calls/session-metrics.ts',
+    find: 'if (known) append(known, { at, value, extra })',
+    put: 'if (known) Object.assign(known, { at, value, extra })',
+  },
+  {
     name: 'last-slice-missing',
     says: 'the last slice of a long call is not fetched',
     group: 'ranges',
