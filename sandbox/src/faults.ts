@@ -38,6 +38,8 @@ export interface FaultRule {
   /** Name of an operation; every operation where absent. */
   readonly operation?: string
   readonly app?: string
+  /** Of questions about a range of time, those whose range holds this moment, Unix seconds; the range without its end. */
+  readonly covering?: number
   /** Share of requests, 0 to 1. */
   readonly rate?: number
   readonly every?: number
@@ -82,10 +84,10 @@ export class Faults {
     this.#rules = rules.map(rule => ({ rule, seen: 0 }))
   }
 
-  strike(operation: string, app: string): FaultRule | undefined {
+  strike(request: Request): FaultRule | undefined {
     const struck = this.#rules.filter(counted => {
       const { rule } = counted
-      if ((rule.operation ?? operation) !== operation || (rule.app ?? app) !== app) return false
+      if (!concerns(rule, request)) return false
       counted.seen++
       return this.#strikes(rule, counted.seen)
     })
@@ -98,10 +100,30 @@ export class Faults {
   }
 }
 
+/** As far as a rule may ask. `target`: path and query. */
+interface Request {
+  readonly operation: string
+  readonly app: string
+  readonly target: string
+}
+
+function concerns(rule: FaultRule, { operation, app, target }: Request): boolean {
+  const isOfRule = (rule.operation ?? operation) === operation && (rule.app ?? app) === app
+  return isOfRule && (rule.covering === undefined || isAbout(target, rule.covering))
+}
+
+function isAbout(target: string, at: number): boolean {
+  const { searchParams } = new URL(target, 'http://provider')
+  const bound = (...names: readonly string[]) =>
+    Number(names.map(name => searchParams.get(name)).find(value => value !== null) ?? Number.NaN)
+  return bound('start_ts', 'startTs') <= at && at < bound('end_ts', 'endTs')
+}
+
 const fields: Readonly<Record<keyof FaultRule, (value: unknown) => boolean>> = {
   kind: value => (faultKinds as readonly unknown[]).includes(value),
   operation: isText,
   app: isText,
+  covering: Number.isInteger,
   rate: value => isNumber(value) && Number(value) <= 1,
   every: isNumber,
   at: value => Array.isArray(value) && value.every(isNumber),

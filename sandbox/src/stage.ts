@@ -41,7 +41,7 @@ export async function serve(
   const { operation, app, broken, act } = request
   const arrival = arrive(context, stage, { operation: operation.name, app })
   if (broken) breaks(stage, arrival, broken)
-  const fault = stage.faults.strike(operation.name, app ?? '')
+  const fault = stage.faults.strike({ operation: operation.name, app: app ?? '', target: arrival.target })
   arrival.fault = fault?.kind
   const { clock } = stage.settings
   const response = await transmit(fault, how => act({ ...how, arrival }), {

@@ -11,7 +11,7 @@ import { documentedSeries, maxima, type Plan } from './oracle/contract.ts'
 import type { Selection } from './oracle/selection.ts'
 import type { Off } from './oracle/switched-off.ts'
 import type { Turn } from './oracle/zones.ts'
-import { drawSpells, type Spell } from './spells.ts'
+import { drawSpells, type Spell, type Unreadable } from './spells.ts'
 import { drawQuirks, drawSwitches, isDrawn, pick, type Seed, share } from './world.ts'
 
 const second = 1_000
@@ -91,6 +91,8 @@ export interface Demands {
   readonly quirks?: Partial<Quirks>
   /** In place of those that are drawn. */
   readonly spells?: readonly Spell[]
+  /** Moments of which no question to an operation is ever answered so that anybody could read it. */
+  readonly unreadable?: readonly Unreadable[]
   /** Mean time between two players of an app, ms. */
   readonly playersEvery?: number
   /** Channels in which every other one of them plays. */
@@ -177,6 +179,7 @@ export interface Drawn {
   readonly processes: number
   readonly classes: readonly FaultClass[]
   readonly spells: readonly Spell[]
+  readonly unreadable: readonly Unreadable[]
   /** The configuration, as an operator would write it. */
   readonly config: string
   readonly zone?: Zone | undefined
@@ -314,6 +317,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
     listEvery: pace.listEvery,
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
+    unreadable: demands.unreadable ?? [],
     ...{ config: configAt(0), zone: demands.zone, users, selection: demands.selection },
     changes: changesOf(demands, length).map(at => ({ at, config: configAt(at) })),
     ...((pace.realtime || demands.products) && {

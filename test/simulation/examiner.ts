@@ -272,10 +272,10 @@ export class Examiner {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
     const { lowered, switchedOff = [] } = this.#world
-    const { apps, spells, classes, config, series, listEvery, zone, users, selection } = drawn
+    const { apps, spells, unreadable, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
-      ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, listEvery },
+      ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, unreadable, listEvery },
       ...{ start, healed: start + length, end: start + kernel.now },
       ...(hands && {
         ...{ hands: hands.done, creates: hands.creates, byHand: hands.arrived },

@@ -347,7 +347,8 @@ class Run {
   #heal(): void {
     this.#isHealing = true
     this.#faults.heal()
-    this.#sandbox.faults.set([])
+    // What can never be read stays so.
+    this.#sandbox.faults.set(this.#drawn.unreadable)
     this.#sandbox.universe.pause()
     for (const driver of this.#drivers) driver.stop()
   }

@@ -8,6 +8,15 @@ export interface Spell {
   readonly rules: readonly FaultRule[]
 }
 
+/** Always in force: the provider itself cannot tell of that moment. `endless` is more than anybody takes. */
+export interface Unreadable extends FaultRule {
+  readonly kind: 'malformed' | 'endless'
+  readonly app: string
+  readonly operation: string
+  readonly covering: number
+  readonly rate: 1
+}
+
 interface Kind {
   /** Told to the coverage of a gate. */
   readonly name: string

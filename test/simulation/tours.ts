@@ -1,5 +1,5 @@
-import { faultClasses } from './draw.ts'
-import { spellOf } from './spells.ts'
+import { faultClasses, monday } from './draw.ts'
+import { spellOf, type Unreadable } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
 import {
   changes,
@@ -184,12 +184,26 @@ const calls: Tour = {
   },
 }
 
+/** Of a moment of a run that begins on that Monday, ms. */
+function unreadableOf(
+  kind: Unreadable['kind'],
+  app: string,
+  { operation, at }: { readonly operation: string; readonly at: number },
+): Unreadable {
+  return { kind, app, operation, covering: (monday + at) / second, rate: 1 }
+}
+
 /** Calls that take longer than one question may span, of a plan that reaches back little: what comes late is lost. */
 const long: Tour = {
   length: 46 * minute,
   demands: {
     ...calm,
     plan: 'own',
+    // Of one moment neither networks nor people are told in any way that can be read.
+    unreadable: [
+      unreadableOf('malformed', 'alpha', { operation: 'realtimeQuality', at: 12 * minute + 5 * second }),
+      unreadableOf('endless', 'alpha', { operation: 'realtimeUsage', at: 21 * minute + 47 * second }),
+    ],
     profile: { classes: 2, students: 3, eventsPerMinute: 2, lessonMinutes: 26, breakMinutes: 2 },
     quirks: { malformedValue: 0.002 },
     switches: {

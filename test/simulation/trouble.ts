@@ -44,8 +44,9 @@ export function scheduleTrouble(options: TroubleOptions): void {
   const arm = () => {
     const { now } = kernel
     const inForce = drawn.spells.filter(({ from, to }) => from <= now && now < to)
-    sandbox.faults.set(inForce.flatMap(({ rules }) => rules))
+    sandbox.faults.set([...inForce.flatMap(({ rules }) => rules), ...drawn.unreadable])
   }
+  arm()
   for (const { from, to } of drawn.spells) {
     kernel.after(from, undefined, arm)
     kernel.after(to, undefined, arm)

@@ -9,6 +9,7 @@ import type { Plant } from './plant.ts'
 import { players } from './players.ts'
 import { progress } from './progress.ts'
 import { ranges } from './ranges.ts'
+import { spoiltRanges } from './spoilt-ranges.ts'
 import { strangers } from './strangers.ts'
 import { strangersEight } from './strangers-eight.ts'
 import { strangersEleven } from './strangers-eleven.ts'
@@ -52,4 +53,5 @@ export const plants: readonly Plant[] = [
   ...strangersNine,
   ...strangersTen,
   ...strangersEleven,
+  ...spoiltRanges,
 ]

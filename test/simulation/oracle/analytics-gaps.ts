@@ -5,6 +5,7 @@ import type { Examination, Finding } from './examination.ts'
 import { isSurelyStored } from './insights.ts'
 import { evenRound, margins, owedFrom, secondsOfLessons } from './margins.ts'
 import { longestOpen, openMinutes } from './open.ts'
+import type { Series } from './promised.ts'
 import { howFarOff } from './switched-off.ts'
 
 /** A row of the gap ledger, Unix seconds. */
@@ -62,7 +63,8 @@ function judge(examination: Examination, found: Findings, { book, name, gaps }: 
   const told = new Map<number, Gap>()
   for (const gap of gaps) {
     // Nobody asks once more about a channel that was left.
-    if (cname === '' && !isTimely(gap, step, allowance.availableData))
+    const isPastHelp = gap.reason === 'unreadable' || gap.reason === 'too_large'
+    if (cname === '' && !isPastHelp && !isTimely(gap, step, allowance.availableData))
       found.add('gap', name, `too early: ${tell(gap)}`)
     if (gap.from + step < firstHad(examination, allowance.availableData))
       found.add('gap', name, `before anything could be had: ${tell(gap)}`)
@@ -186,7 +188,8 @@ function untilAskedAgain({ series }: Book): number {
   return Math.ceil((series.allowance.availableData * margins.repair) / 60)
 }
 
-function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap): Wrong {
+function wrongGap(world: World, at: number, entry: Entry, gap: Gap): Wrong {
+  const { reason, state } = gap
   const { isInterrupted, healed } = world.examination
   const { series } = world.book
   const wrong = (text: string): Wrong => ({ kind: 'gap', text: `${reason}, ${state}; ${text}` })
@@ -201,15 +204,33 @@ function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap
         ? !isServed && entry.lackedAt > 0
         : said === 'expired lost'
           ? !isServed && entry.lackedAt === 0
-          : /^(unreadable|too_large) lost$/.test(said) && series.asked.some(asked => asked.answer === 'none')
+          : said === `${unreadable(world.examination, series, at)} lost` && isKnownUnreadable(series, at, gap)
   const mayBeLost = isInterrupted && !entry.isStored
   if (!isRight && !mayBeLost) return wrong(tellEntry(entry))
   if (entry.isStored && said !== 'unconfirmed lost') return wrong('is stored')
+  if (reason === 'unreadable' || reason === 'too_large') return undefined
   const isCalm = !isInterrupted || at * 1_000 > healed
   const needed = world.enoughFor(at) + (reason === 'not_served' ? untilAskedAgain(world.book) : 0)
   if (isCalm && series.cname === '' && world.openFor(at) > needed)
     return wrong(`could be had for more than ${needed} minutes`)
   return undefined
+}
+
+/** Why no question about that time can ever be read, in the words of the ledger; nothing where one can. */
+function unreadable({ unreadable = [] }: Examination, { app, operation, step }: Series, at: number) {
+  const rule = unreadable.find(({ covering, ...of }) => {
+    return of.app === app && of.operation === operation && at <= covering && covering < at + step
+  })
+  return rule && ({ malformed: 'unreadable', endless: 'too_large' } as const)[rule.kind]
+}
+
+/** Somebody asked for this time alone twice before it was given up: what was asked for beside it may have spoilt the others. */
+function isKnownUnreadable({ asked, step }: Series, at: number, { written }: Gap): boolean {
+  const alone = asked.filter(({ from, to, answer, time }) => {
+    const isOfIt = from <= at && at < to && to - from <= step + 1
+    return isOfIt && answer === 'none' && time / 1_000 <= written + margins.clock
+  })
+  return alone.length >= 2
 }
 
 function isInsight(stream: string): stream is keyof typeof insightLateness {

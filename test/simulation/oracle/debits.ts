@@ -37,14 +37,23 @@ async function examineSettled(examination: Examination): Promise<readonly Findin
 }
 
 /** Where nothing breaks each answer is stored, whoever hands its apps over meanwhile. */
-async function examineStored({ rows, isUnbroken, end }: Examination): Promise<readonly Finding[]> {
+async function examineStored({
+  rows,
+  isUnbroken,
+  end,
+  unreadable = [],
+}: Examination): Promise<readonly Finding[]> {
   if (!isUnbroken) return []
+  const isToldUnreadably = (text: string) =>
+    unreadable.some(({ app, operation }) => text.startsWith(`${app} analytics.${operation} `))
   const left = await rows<{ text: string }>(
     `select concat_ws(' ', app_id, operation, n, coalesce(outcome, 'unsettled'), 'of', sent_at) as text from ingest.debit
      where (outcome = 'unread' or outcome is null and extract(epoch from sent_at) * 1000 < ${end - soon}) and operation <> '${assumed}'
-     order by sent_at limit 20`,
+     order by sent_at limit 60`,
   )
-  return left.map(({ text }) => ({ kind: 'debit', text: `${text}, and nothing broke` }))
+  return left
+    .filter(({ text }) => !isToldUnreadably(text))
+    .map(({ text }) => ({ kind: 'debit', text: `${text}, and nothing broke` }))
 }
 
 /** By how much the ledger's time may differ from a clock that goes as it should, ms: a question takes less to arrive. */

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../../sandbox/src/index.ts'
-import type { Spell } from '../spells.ts'
+import type { Spell, Unreadable } from '../spells.ts'
 import type { Plan } from './contract.ts'
 import type { Create, Hand } from './hands.ts'
 import type { Lesson } from './lessons.ts'
@@ -50,6 +50,8 @@ export interface Examination {
   }[]
   /** What the provider answered amiss, and when. */
   readonly faults: readonly Spell[]
+  /** Moments of which it can never tell. */
+  readonly unreadable?: readonly Unreadable[]
   /** Processes were killed or stood still. */
   readonly isInterrupted: boolean
   /** Nothing broke but what the provider answered: each answer that can be read was stored. */
