@@ -124,6 +124,7 @@ export function planWindow(
   if (frame.lowerBound >= frame.upperBound || limit === 0) return undefined
   const newest = newestWindow(rules, coverage, frame, limit)
   const before = between(frame.lowerBound, newest?.from ?? frame.upperBound)
+  const oldest = (targets: Ranges) => oldestWindow(rules, coverage, frame, { limit, targets })
   switch (purpose) {
     case 'live':
       return newest && isDue(rules, coverage, frame, newest, now) ? newest : undefined
@@ -131,17 +132,12 @@ export function planWindow(
       // A call that began where the newest window no longer reaches may have ended since.
       const reached = rules.frame === 'needed' ? frame.upperBound - limit : frame.lowerBound
       const told = between(frame.lowerBound, Math.max(watermark(rules, now), reached))
-      return oldestWindow(
-        rules,
-        frame,
-        limit,
-        intersect(intersect(provisional(coverage, frame), told), before),
-      )
+      return oldest(intersect(intersect(provisional(coverage, frame), told), before))
     }
     case 'backfill':
-      return oldestWindow(rules, frame, limit, intersect(unread(coverage, frame), before))
+      return oldest(intersect(unread(coverage, frame), before))
     case 'repair':
-      return oldestWindow(rules, frame, limit, intersect(unserved(coverage, frame), before))
+      return oldest(intersect(unserved(coverage, frame), before))
   }
 }
 
@@ -153,10 +149,16 @@ function newestWindow(
   limit: number,
 ): Range | undefined {
   const { lowerBound, upperBound } = frame
-  if (rules.frame === 'full') return { from: Math.max(lowerBound, upperBound - limit), to: upperBound }
+  const earliest = Math.max(lowerBound, upperBound - limit, lastGivenUp(coverage, frame)?.to ?? lowerBound)
+  if (rules.frame === 'full') return earliest < upperBound ? { from: earliest, to: upperBound } : undefined
   const tail = unsettled(coverage, frame).at(-1)
   if (tail?.to !== upperBound) return undefined
   return { from: Math.max(floorTo(tail.from, rules.step), upperBound - limit), to: upperBound }
+}
+
+/** What was given up may be what cannot be read: no window spans it, or what is beside it could not be read either. */
+function lastGivenUp({ lost }: Coverage, { upperBound }: Frame): Range | undefined {
+  return lost.findLast(({ to }) => to <= upperBound)
 }
 
 /** Something in it is unread; or its first value leaves it with the next new one, and is final if it is read now. */
@@ -168,11 +170,17 @@ function isDue(rules: WindowRules, coverage: Coverage, frame: Frame, newest: Ran
 }
 
 /** From the first second of `targets` on: the longest window, or one that ends with the last target within it. */
-function oldestWindow(rules: WindowRules, frame: Frame, limit: number, targets: Ranges): Range | undefined {
+function oldestWindow(
+  rules: WindowRules,
+  { lost }: Coverage,
+  frame: Frame,
+  { limit, targets }: { readonly limit: number; readonly targets: Ranges },
+): Range | undefined {
   const first = targets[0]
   if (first === undefined) return undefined
   const from = floorTo(first.from, rules.step)
-  const end = from + limit
+  const givenUp = lost.find(range => range.from > first.from)?.from ?? Number.POSITIVE_INFINITY
+  const end = Math.min(from + limit, floorTo(givenUp, rules.step), frame.upperBound)
   if (rules.frame === 'full') return { from, to: end }
   const last = subtract(targets, between(end, frame.upperBound)).at(-1)!
   return { from, to: ceilTo(last.to, rules.step) }

@@ -1,6 +1,14 @@
 import { pauseOf } from '../../planning/cadence.ts'
 import { backlogOf } from '../../planning/coverage.ts'
-import { between, ceilTo, intersect, type Range, subtract, union } from '../../planning/ranges.ts'
+import {
+  between,
+  ceilTo,
+  intersect,
+  type Range,
+  type Ranges,
+  subtract,
+  union,
+} from '../../planning/ranges.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import { expiryOf, frameOf, halve, planWindow, type WindowRules } from '../../planning/windows.ts'
 import type { WindowSettings } from '../../streams/stream.ts'
@@ -47,7 +55,7 @@ export function newSeries(at: number, revisitEvery = 0) {
     wasTrusted: false,
     /** Halves of windows that held more than is listed, or could not be read, still to be read. */
     parts: [] as Range[],
-    /** The window whose answer was malformed last, until something of it is read. */
+    /** The window whose answer could not be read last, until something of it is read. */
     spoilt: undefined as Range | undefined,
     /** Something was read since a window was last parted because it could not be read. */
     readBeside: true,
@@ -147,7 +155,8 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
   if (isPart && !state.readBeside) {
     state.unreadableParts += 1
     dropPart(state, range)
-    const isHopeless = state.unreadableParts > state.parts.length
+    // Where it is the only one left, what is asked for beside it will tell.
+    const isHopeless = state.parts.length > 0 && state.unreadableParts > state.parts.length
     state.parts = isHopeless ? [] : [...state.parts, range]
     return 'asked again'
   }
@@ -157,6 +166,13 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
   state.readBeside = false
   state.unreadableParts = 0
   return 'asked again'
+}
+
+/** The answer about a window is larger than is taken: its halves are read instead. */
+export function noteTooLarge(state: SeriesState, range: Range, step: number): void {
+  state.spoilt = range
+  state.readBeside = false
+  noteOverfull(state, range, step)
 }
 
 /** A window has so many pages that it leaves what may be asked for before they are read: shorter ones are planned. */
@@ -223,8 +239,8 @@ export function offersOf(context: OfferContext): readonly Offer[] {
     const first = intersect(urgent, [range])[0] ?? { from: range.to, to: range.to }
     return { purpose, range, expiresAt: expiryOf(rules, first) }
   }
-  state.parts = state.parts.filter(part => intersect(backlog, [part]).length > 0)
-  const part = state.parts.find(({ from, to }) => from >= askable.lowerBound && to <= askable.upperBound)
+  state.parts = partsLeft(state, backlog, askable.lowerBound)
+  const part = state.parts.find(({ to }) => to <= askable.upperBound)
   const planned = purposesNow(context).flatMap(purpose => {
     const range = plan(context, purpose)
     if (!range) putOff(context, purpose)
@@ -235,7 +251,10 @@ export function offersOf(context: OfferContext): readonly Offer[] {
     const beside = newerThanParts(state, newest).map(range => offer('live', range))
     const isApart = ({ purpose, range }: Offer) =>
       purpose === 'backfill' && !state.parts.some(each => touches(each, range))
-    return [offer('repair', part), ...beside, ...planned.filter(isApart)]
+    const apart = [...beside, ...planned.filter(isApart)]
+    // What is newer is wanted soonest, and tells whether anything can be read: it goes first, unless it failed last.
+    const isNewerFirst = !state.readBeside && beside.some(({ range }) => !touches(state.spoilt, range))
+    return isNewerFirst ? apart : [offer('repair', part), ...apart]
   }
   // What lies beside the newest window grows with it until that is read: it would be asked for bit by bit.
   return planned.filter(({ purpose, range }) => purpose !== 'backfill' || range.to !== newest?.from)
@@ -311,6 +330,16 @@ function onwards(progress: WindowProgress, roundTo: number): WindowProgress {
 function untilRead(progress: WindowProgress): WindowProgress {
   const read = Math.max(...[...progress.seen, ...progress.covered].map(({ to }) => to))
   return { ...progress, lost: union(progress.lost, between(read, Number.MAX_SAFE_INTEGER)) }
+}
+
+/**
+ * What of a part has left the reach nobody asks for; the rest of it can be read all the same. One that was read before is
+ * asked for once more where it is to tell whether anything can be read.
+ */
+function partsLeft({ parts, readBeside }: SeriesState, backlog: Ranges, lowerBound: number): Range[] {
+  const isOwed = (part: Range) => intersect(backlog, [part]).length > 0
+  const left = parts.flatMap(part => intersect([part], between(lowerBound, Number.MAX_SAFE_INTEGER)))
+  return left.some(isOwed) ? left.filter(part => !readBeside || isOwed(part)) : []
 }
 
 /** What is newer than all halves that wait: it is asked for beside them, as is older backlog that has none of them. */

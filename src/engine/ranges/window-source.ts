@@ -25,6 +25,7 @@ import {
   noteFailedAsGroup,
   noteMalformed,
   noteOverfull,
+  noteTooLarge,
   noteTooLong,
   noteWhole,
   type Offer,
@@ -351,6 +352,6 @@ function unreadable(
   }
   if (kind !== 'too_large') return undefined
   if (range.to - range.from <= series.step) return state.failures > 1 ? 'too_large' : undefined
-  noteOverfull(state, range, series.step)
+  noteTooLarge(state, range, series.step)
   return undefined
 }

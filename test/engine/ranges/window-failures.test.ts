@@ -96,13 +96,56 @@ describe.each(['malformed', 'too_large'] as const)('an answer that is %s', kind 
   })
 })
 
+describe.each(['malformed', 'too_large'] as const)('one value of which every answer is %s', kind => {
+  /** Fifty minutes, in which a look every ten seconds tells how old the newest value is that was read. */
+  async function pass() {
+    const spoilt = { from: 0 }
+    const isAbout = ({ from, to }: { from: number; to: number }) => from <= spoilt.from && spoilt.from < to
+    const harness = makeHarness(asked => (isAbout(asked) ? kind : { items: [] }), realtime)
+    const { source, work, clock, progress, store, asked } = harness
+    spoilt.from = Math.floor((nowOf(harness) + 600) / 20) * 20
+    await source.begin()
+    const ages: number[] = []
+    let askedAfter = 0
+    for (let n = 0; n < 300; n++) {
+      const until = asked.length
+      const isKnown = store.gaps.length > 0
+      await work(1)
+      if (isKnown) askedAfter += asked.slice(until).filter(isAbout).length
+      await clock.advance(10 * second)
+      const { seen, covered } = progress()
+      ages.push(nowOf(harness) - Math.max(0, ...[...seen, ...covered].map(({ to }) => to)))
+    }
+    return { ages: ages.slice(30), gaps: store.gaps, spoilt, askedAfter, covered: progress().covered }
+  }
+
+  it('keeps no newer value from being read for longer than it takes to fail twice', async () => {
+    const { ages } = await pass()
+    // The usual interval, and pauses of a minute and of a tenth of what is available.
+    expect(Math.max(...ages)).toBeLessThan(300 + 60 + 240 + 90)
+  })
+
+  it('is the only one that is given up, while it can still be had', async () => {
+    const { gaps, spoilt, covered } = await pass()
+    const reason = kind === 'malformed' ? 'unreadable' : 'too_large'
+    expect(gaps).toMatchObject([{ reason, from: spoilt.from, to: spoilt.from + 20 }])
+    expect(covered.at(-2)!.to).toBe(spoilt.from)
+    expect(covered.at(-1)!.from).toBe(spoilt.from + 20)
+  })
+
+  it('is not asked about any more with others once it is given up', async () => {
+    expect((await pass()).askedAfter).toBe(0)
+  })
+})
+
 describe('an answer that is too large', () => {
-  it('has less asked for the next time', async () => {
+  it('has less asked for once the newest was too large as well', async () => {
     const harness = makeHarness(({ from, to }) => (to - from > 3_600 ? 'too_large' : { items: [] }))
     await harness.source.begin()
-    await harness.work()
-    await harness.clock.advance(5 * minute)
-    await harness.work()
+    for (let n = 0; n < 3; n++) {
+      await harness.work(1)
+      await harness.clock.advance(10 * minute)
+    }
     const lengths = harness.asked.map(({ from, to }) => to - from)
     expect(Math.min(...lengths)).toBeLessThan(lengths[0]!)
   })

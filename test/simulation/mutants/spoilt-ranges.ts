@@ -66,12 +66,12 @@ export const spoiltRanges: readonly Plant[] = [
     put: '  return undefined\n}',
   },
   {
-    name: 'spoilt-parts-one-after-the-other',
-    says: 'beside the parts of a window that could not be read nothing newer is asked for',
+    name: 'given-up-and-spanned',
+    says: 'the newest window spans what was given up, and fails with it',
     group: 'ranges',
     from: 'contract',
-    file: 'src/engine/ranges/window-series.ts',
-    find: "return [offer('repair', part), ...beside, ...planned.filter(isApart)]",
-    put: "return [offer('repair', part), ...planned.filter(isApart)]",
+    file: 'src/planning/windows.ts',
+    find: 'const earliest = Math.max(lowerBound, upperBound - limit, lastGivenUp(coverage, frame)?.to ?? lowerBound)',
+    put: 'const earliest = Math.max(lowerBound, upperBound - limit, lastGivenUp(coverage, frame)?.from ?? lowerBound)',
   },
 ]

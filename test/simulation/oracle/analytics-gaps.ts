@@ -66,6 +66,8 @@ function judge(examination: Examination, found: Findings, { book, name, gaps }: 
     const isPastHelp = gap.reason === 'unreadable' || gap.reason === 'too_large'
     if (cname === '' && !isPastHelp && !isTimely(gap, step, allowance.availableData))
       found.add('gap', name, `too early: ${tell(gap)}`)
+    if (isPastHelp && isAskedAgain(examination, series, gap))
+      found.add('gap', name, `asked about with others all the same: ${tell(gap)}`)
     if (gap.from + step < firstHad(examination, allowance.availableData))
       found.add('gap', name, `before anything could be had: ${tell(gap)}`)
     if (gap.from % step !== 0 || gap.to % step !== 0)
@@ -203,7 +205,7 @@ function wrongGap(world: World, at: number, entry: Entry, gap: Gap): Wrong {
       : said === 'not_served absent'
         ? !isServed && entry.lackedAt > 0
         : said === 'expired lost'
-          ? !isServed && entry.lackedAt === 0
+          ? !isServed && entry.lackedAt === 0 && !wasKnowable(world, at)
           : said === `${unreadable(world.examination, series, at)} lost` && isKnownUnreadable(series, at, gap)
   const mayBeLost = isInterrupted && !entry.isStored
   if (!isRight && !mayBeLost) return wrong(tellEntry(entry))
@@ -222,6 +224,22 @@ function unreadable({ unreadable = [] }: Examination, { app, operation, step }: 
     return of.app === app && of.operation === operation && at <= covering && covering < at + step
   })
   return rule && ({ malformed: 'unreadable', endless: 'too_large' } as const)[rule.kind]
+}
+
+/** What spoils a question is found among what it asks for within most of the time for which that can be had. */
+function wasKnowable({ examination, book, openFor }: World, at: number): boolean {
+  const { series } = book
+  const isWhole = openFor(at) * 60 >= series.allowance.availableData * margins.parted
+  return series.cname === '' && isWhole && unreadable(examination, series, at) !== undefined
+}
+
+/** What cannot be read spoils every question about it: who gave it up asks no more about it, unless somebody wants that. */
+function isAskedAgain({ wanted = [] }: Examination, { asked }: Series, { from, to, written }: Gap): boolean {
+  const isOfIt = (one: Series['asked'][number]) => one.from <= from && to <= one.to
+  return (
+    wanted.length === 0 &&
+    asked.some(one => isOfIt(one) && one.to - one.from > to - from + 1 && one.time / 1_000 > written + 60)
+  )
 }
 
 /** Somebody asked for this time alone twice before it was given up: what was asked for beside it may have spoilt the others. */

@@ -25,6 +25,8 @@ export const margins = {
   /** Most of a pause after a fault, as a share of what is available; the same of what is not served at once. */
   pause: 0.1,
   repair: 0.25,
+  /** Share of what is available that must be open for what cannot be read to be told from what is beside it. */
+  parted: 0.85,
   /** A refusal tells no number: half of what is available is found in five steps, and twice the delay in three. */
   lessons: 8,
 } as const
