@@ -62,7 +62,7 @@ export const spoiltRanges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/engine/ranges/window-source.ts',
-    find: '  noteOverfull(state, range, series.step)\n  return undefined\n}',
+    find: '  noteTooLarge(state, range, series.step)\n  return undefined\n}',
     put: '  return undefined\n}',
   },
   {
