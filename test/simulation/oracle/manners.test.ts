@@ -103,6 +103,8 @@ describe('how a provider in trouble is asked', () => {
     // Who takes the app over from another process has learned nothing yet.
     const taken = each(40, n => (n === 20 ? { ...ask(n), isOther: true } : ask(n)))
     expect(judge(taken, [], '503')).toEqual([])
+    // That a room is not known is an answer.
+    expect(judge(each(40, n => ask(n, n % 2 ? { status: 404, fault: 'status' } : undefined)))).toEqual([])
     // One answer in the middle shows that it is not away.
     expect(
       judge(

@@ -92,7 +92,7 @@ function pressing(said: string, arrivals: readonly Arrival[], own: ReadonlySet<n
   let since = Number.POSITIVE_INFINITY
   for (const arrival of arrivals) {
     const { time, n } = arrival
-    const isOwnFailure = own.has(n) && (isFailed(arrival) || isRefused(arrival))
+    const isOwnFailure = own.has(n) && (isFailed(arrival) || isRefused(arrival)) && !isUnknown(arrival)
     since = isOwnFailure ? Math.min(since, time) : Number.POSITIVE_INFINITY
     if (time - since > untilPatient) late.push(time)
   }
@@ -108,6 +108,11 @@ function isRefused({ status, fault, refusal }: Arrival): boolean {
 /** What the contract calls muted: an answer about one room. */
 function isMuted({ status, fault, refusal, operation = '' }: Arrival): boolean {
   return status === 403 && fault === undefined && refusal === undefined && ofRooms.test(operation)
+}
+
+/** That a room is not known is an answer about this room: its service is there. */
+function isUnknown({ status, operation = '' }: Arrival): boolean {
+  return status === 404 && ofRooms.test(operation)
 }
 
 const ofRooms = /^(roomEvents|recordings|resources|popupQuiz|poll)$/
