@@ -104,7 +104,14 @@ describe('how a provider in trouble is asked', () => {
     const taken = each(40, n => (n === 20 ? { ...ask(n), isOther: true } : ask(n)))
     expect(judge(taken, [], '503')).toEqual([])
     // That a room is not known is an answer.
-    expect(judge(each(40, n => ask(n, n % 2 ? { status: 404, fault: 'status' } : undefined)))).toEqual([])
+    const unknown = { status: 404, fault: 'status' }
+    expect(
+      judge(
+        each(40, n => ask(n, n % 3 === 1 ? unknown : undefined)),
+        [],
+        '503',
+      ),
+    ).toEqual([])
     // One answer in the middle shows that it is not away.
     expect(
       judge(
