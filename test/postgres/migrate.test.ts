@@ -47,6 +47,7 @@ const names = [
   '0031-files-of-the-log',
   '0032-told-once-and-whole',
   '0033-calls-until-an-end-was-told',
+  '0034-late-by-the-log',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {
