@@ -60,6 +60,7 @@ export class Poller {
       schedule: (stream, series, within) => this.#plan(stream, series, within),
       readLog: room => this.#readLog(room),
       drop: room => this.#drop(room),
+      leaveWaiting: rooms => void this.#leaveWaiting(rooms),
     })
     this.#discovery = new Discovery(context, this.#rooms, (room, within) =>
       this.#plan(this.#rooms.parent, room, within),
@@ -159,7 +160,7 @@ export class Poller {
     const { app, store, log } = this.#context
     this.#rooms.crowd(true)
     await store.discoverRooms(this.#context.fence(), app.id, names).catch((error: unknown) => {
-      log.error('rooms that calls told of could not be set down', { app: app.id, error })
+      log.error('rooms that others told of could not be set down', { app: app.id, error })
     })
   }
 

@@ -44,6 +44,18 @@ describe('more rooms than are remembered', () => {
     await stop()
   })
 
+  it('of which nothing is stored but their names have their turn too', async () => {
+    const { clock, transport, stop } = startApp([], [feed, roomLog], { mostRooms: 20 })
+    const named = names(50, 'named')
+    transport.answers = ({ operation, at }) => {
+      if (operation !== 'appEvents' || at > second) return { items: [] }
+      return { items: named.map((room, id) => ({ id, hint: news(room, 'news', clock.now()) })) }
+    }
+    await clock.advance(5 * minute)
+    expect(new Set(transport.of('roomEvents').map(({ room }) => room)).size).toBe(50)
+    await stop()
+  })
+
   it('that the feed or a call told of later have their turn too', async () => {
     const { clock, transport, store, poller, stop } = startApp([], [feed, roomLog], { mostRooms: 20 })
     const told = names(50, 'told')
