@@ -62,9 +62,11 @@ export class Poller {
       drop: room => this.#drop(room),
       leaveWaiting: rooms => void this.#leaveWaiting(rooms),
     })
-    this.#discovery = new Discovery(context, this.#rooms, (room, within) =>
-      this.#plan(this.#rooms.parent, room, within),
-    )
+    this.#discovery = new Discovery(context, this.#rooms, {
+      look: (room, within) => this.#plan(this.#rooms.parent, room, within),
+      restsFor: room => Math.min(...this.#schedules.values().map(schedule => schedule.restsFor(room))),
+      drop: room => this.#drop(room),
+    })
     this.done = this.#run()
   }
 
@@ -145,15 +147,6 @@ export class Poller {
       within = this.#rescheduler.afterError(schedule, series, error)
     }
     schedule.end(series, within)
-    if (schedule.stream.scope === 'room') this.#makeRoom(series)
-  }
-
-  /** While others wait, a room of which all has been read for now makes room; its turn comes again. */
-  #makeRoom(room: string): void {
-    if (!this.#rooms.isCrowded || ![...this.#schedules.values()].every(schedule => schedule.rests(room)))
-      return
-    this.#rooms.rest(room)
-    this.#drop(room)
   }
 
   async #leaveWaiting(names: readonly string[]): Promise<void> {
