@@ -58,7 +58,7 @@ export class StreamSchedule {
       heard.set(series, known)
       return known
     }
-    this.#tailMemory = { refusedTails: 0, heard: heardOf, stands: new Map() }
+    this.#tailMemory = { refusedTails: 0, unaskedTails: 0, heard: heardOf, stands: new Map() }
     return this.#tailMemory
   }
 
