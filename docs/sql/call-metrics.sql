@@ -8,7 +8,7 @@ with
   ),
   moved as (
     update ingest.work_item w
-    set version = w.version + 1, set_aside = (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int), updated_at = ingest.clock(),
+    set version = w.version + 1, set_aside = (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int), refused_as = null, updated_at = ingest.clock(),
         state = case when :next_page::int is null and (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) = 0 then 'done' else 'pending' end,
         left_out = w.left_out and (:next_page::int is not null or (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0),
         falls_back_to = case when :next_page::int is not null or (case when w.page > 1 then w.set_aside else 0 end + :set_aside::int) > 0 then w.falls_back_to end,

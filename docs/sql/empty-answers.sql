@@ -55,6 +55,18 @@ with
     where s.verifies and t.ctid = r.room
     returning 1
   ),
+  regained as (
+    update ingest.gap t set state = 'repaired', updated_at = ingest.clock()
+    from moved join stood s using (place)
+    cross join lateral (
+      select g.ctid as at from ingest.gap g
+      where g.app_id = s.app and g.stream = s.stream and g.series = s.series and g.incarnation = s.incarnation
+        and g.unit = 'time' and g.state = 'lost'
+      offset 0
+    ) g
+    where t.ctid = g.at
+    returning 1
+  ),
   settled as (
     update ingest.debit t
     set settled_at = greatest(t.sent_at, d.settled_at), outcome = 'committed', told_all = s.told_all

@@ -81,6 +81,8 @@ export function createNotificationHandler(options: NotificationHandlerOptions): 
       return { status: 200, text: outcome === 'malformed' ? 'set aside' : outcome }
     } catch (error) {
       meter.notification(app, 'unavailable')
+      // It may be kept all the same: then the next try is a repetition, for which nothing is listed.
+      want(app)
       log.warn('a notification could not be kept', { app, error })
       return { status: 503, text: 'not available now' }
     }

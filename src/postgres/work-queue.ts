@@ -16,6 +16,7 @@ const listed = (name: string, order: 'asc' | 'desc') =>
     `select w.stream, w.item as key, w.part, extract(epoch from w.range_from)::double precision as "from",
           extract(epoch from w.range_to)::double precision as "to", w.ask::text as ask, w.version::int, w.page,
           w.stream_state::text as "streamState", w.origin, w.failures,
+          w.refused_as is not distinct from 'refused' as "wasRefused",
           case when w.in_hand_version = w.version then w.in_hand_of end as "inHandOf"
    from ingest.work_item w
    where w.app_id = :app and w.stream = :stream and w.state = 'pending'

@@ -58,6 +58,7 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
       streamState: null,
       origin: 'live',
       failures: 0,
+      wasRefused: false,
       inHandOf: null,
       ...item,
       ...parts,
@@ -221,6 +222,7 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
       page: page.nextPage ?? 1,
       streamState: page.streamState,
       failures: 0,
+      wasRefused: false,
     }
     if (page.nextPage === null && page.rejects.length === 0) item.state = 'done'
     if (page.nextPage === null && page.rejects.length > 0) {
@@ -242,7 +244,9 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
     known.refusal = refusal
     known.deferred = wait
     this.deferrals.push(wait)
-    known.open = { ...known.open, failures: known.open.failures + 1, version: known.open.version + 1 }
+    const { failures, version } = known.open
+    const wasRefused = refusal === 'refused'
+    known.open = { ...known.open, failures: failures + 1, wasRefused, version: version + 1 }
   }
 
   /** What was deferred may be asked for again. */

@@ -193,9 +193,21 @@ describe('the desk for notifications', () => {
     ['keep it', { notifications: { keep: () => Promise.reject(new StoreUnavailable(undefined)) } }, notice],
     ['set it aside', { store: { deadLetter: () => Promise.reject(new StoreUnavailable(undefined)) } }, '{'],
   ])('lets the provider try again where the database cannot %s', async (_, parts, text) => {
-    const { post, wanted, counted } = open(parts)
+    const { post, counted } = open(parts)
     expect(await post(text)).toEqual({ status: 503, text: 'not available now' })
-    expect(wanted).toEqual([])
     expect(counted).toEqual([['a', 'unavailable']])
+  })
+
+  it('has the players listed for one that was kept although the database did not say so', async () => {
+    const notices = new Set<string>()
+    const keep = async ({ noticeId }: PlayerNotice): Promise<'repeated'> => {
+      if (notices.has(noticeId)) return 'repeated'
+      notices.add(noticeId)
+      throw new StoreUnavailable('ECONNRESET')
+    }
+    const { post, wanted } = open({ notifications: { keep } })
+    expect((await post(notice)).status).toBe(503)
+    expect((await post(notice)).status).toBe(200)
+    expect(wanted).toEqual(['a'])
   })
 })

@@ -218,6 +218,30 @@ describe('lists and widget logs of rooms that told nothing', () => {
     expect(await progressOf('unseen')).toEqual([{ version: 0, cursor: null, told: null, caught_up: false }])
   })
 
+  it('repair what was lost of their stream, and of no other', async () => {
+    await rooms('lost')
+    const lost = (stream: string) =>
+      `('${app}', '${stream}', 'lost', 1, 'time', ingest.clock() - interval '1 hour', ingest.clock(), 'room_forgotten', 'lost')`
+    await db.rows(
+      `insert into ingest.gap (app_id, stream, series, incarnation, unit, range_from, range_to, reason, state)
+       values ${['recordings', 'resources', 'poll'].map(lost).join(', ')}`,
+    )
+    const [resources, recordings] = ['resources', 'recordings'].map(stream =>
+      listPage(stream, 'lost', 0, { caughtUp: stream === 'recordings', streamState: { incarnation: 1 } }),
+    )
+    await settle(await asked())
+    const results = Promise.all([resources!, recordings!].map(page => store.commit(page)))
+    await clock.advance(200)
+    expect((await results).map(({ outcome }) => outcome)).toEqual(['committed', 'committed'])
+    expect(
+      await db.rows(`select stream, state from ingest.gap where series = 'lost' order by stream collate "C"`),
+    ).toEqual([
+      { stream: 'poll', state: 'lost' },
+      { stream: 'recordings', state: 'repaired' },
+      { stream: 'resources', state: 'lost' },
+    ])
+  })
+
   it('go by themselves where they set something aside or open another room', async () => {
     await rooms('odd')
     const [quiz, poll] = nothing('odd')

@@ -46,6 +46,8 @@ const names = [
   '0030-ends-told-late',
   '0031-files-of-the-log',
   '0032-told-once-and-whole',
+  '0033-calls-until-an-end-was-told',
+  '0034-late-by-the-log',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -115,7 +115,15 @@ function page(fence: Fence, key: string, version: number): ItemCommit {
   const now = Math.floor(systemClock.now() / second)
   const item: OpenItem = {
     ...{ stream: 'call-metrics', key, part: '', from: now, to: now, ask: null },
-    ...{ version, page: 1, streamState: null, origin: 'live', failures: 0, inHandOf: null },
+    ...{
+      version,
+      page: 1,
+      streamState: null,
+      origin: 'live',
+      failures: 0,
+      wasRefused: false,
+      inHandOf: null,
+    },
   }
   const length = Math.ceil(size! / sessions)
   const at = Array.from({ length }, (_, index) => now - 2 * index)

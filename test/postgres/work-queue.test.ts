@@ -39,7 +39,15 @@ describe('the work queue', () => {
     expect(await openItems(db)).toEqual([
       {
         ...{ stream: 'call-sessions', key: 'call\u0000', part: '1/2', from: at(5), to: at(9), ask },
-        ...{ version: 0, page: 1, streamState: null, origin: 'live', failures: 0, inHandOf: null },
+        ...{
+          version: 0,
+          page: 1,
+          streamState: null,
+          origin: 'live',
+          failures: 0,
+          wasRefused: false,
+          inHandOf: null,
+        },
       },
     ])
   })
@@ -164,6 +172,22 @@ describe('an item', () => {
     expect(await db.rows(`select stream, series, reason from ingest.dead_letter`)).toEqual([
       { stream: 'call-sessions', series: 'a', reason: 'wrong_type' },
     ])
+  })
+
+  it('was refused where its last failure was a refusal, until a page of it is stored', async () => {
+    await add(work('a'))
+    const deferred = async (loss?: 'refused' | 'vanished') => {
+      await db.store.deferItem(me, app, await only(), 0, loss)
+      return (await only()).wasRefused
+    }
+    expect([await deferred('refused'), await deferred(), await deferred('vanished')]).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(await deferred('refused')).toBe(true)
+    await db.store.commitItem(itemPage(await only(), { nextPage: 2 }))
+    expect(await only()).toMatchObject({ page: 2, wasRefused: false })
   })
 
   it('that is deferred waits, and counts its failures until it is done', async () => {

@@ -43,7 +43,7 @@ export const channels: Edge = {
     },
     {
       name: 'so is a player',
-      query: 'select player_id, incarnation from players.class_player order by 1',
+      query: `select player_id, incarnation from players.class_player where app_id = 'reuse' order by 1`,
       expected: seen,
     },
     {
@@ -225,6 +225,27 @@ export const comingAndGoing: Edge = {
       ...{ from: '(q.action <> p.action)', to: 'false' },
     },
   ],
+}
+
+/** Its log was read at 12:00, and told the end with the time of the last event before that which has one. */
+export const toldLate: Edge = {
+  about: 'the channel of a class whose end was told late',
+  rows: `
+    insert into classroom.room (app_id, room_uuid, incarnation, state, started_at, ended_at, ended_by, valid_from, last_event_at) values
+      ('told late', 'maths', 1, 2, '2026-01-05 10:00', '2026-01-05 10:00', '2026-01-05 12:00', '2026-01-05 10:00', '2026-01-05 10:00');
+    insert into analytics.call (app_id, call_id, cname, created_at)
+    select 'told late', m.at, 'maths', m.at::timestamptz from unnest(array['2026-01-05 11:30', '2026-01-05 12:59', '2026-01-05 13:01']) m(at);
+    insert into players.cloud_player (app_id, player_id, channel_name, status, created_at)
+    select app_id, call_id, cname, 'running', created_at from analytics.call where app_id = 'told late'`,
+  cases: ['call_id from analytics.class_call', 'player_id from players.class_player'].map(told => ({
+    name: `belongs to the class for as long as that may have gone on (${told})`,
+    query: `select ${told} where app_id = 'told late' order by 1`,
+    expected: [['2026-01-05 11:30'], ['2026-01-05 12:59']],
+  })),
+  mutants: [
+    { view: 'analytics.class_call', from: 'GREATEST(r.ended_at, r.ended_by)', to: 'r.ended_at' },
+    { view: 'players.class_player', from: 'GREATEST(r_1.ended_at, r_1.ended_by)', to: 'r_1.ended_at' },
+  ].map(each => ({ ...each, mistake: 'a class is over with the last event before its end' })),
 }
 
 export const ends: Edge = {

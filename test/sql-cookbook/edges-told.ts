@@ -193,6 +193,46 @@ export const lateTeachers: Edge = {
   ],
 }
 
+/** The log was read half an hour after the bell: until then nobody's coming has a time, but that of tim. */
+export const toldAtOnce: Edge = {
+  about: 'students whose coming has the time at which the log was read',
+  rows: `
+    ${room('told at once', 'hall')}
+    ${came(
+      ...(['told at once', 'hall'] as const),
+      ...([
+        [30, 'ann', '2', 'enter'],
+        [30, 'ann', '2', 'leave'],
+        [0, 'tom', '1', 'enter'],
+        [30, 'ann', '2', 'enter'],
+        [30, 'bob', '2', 'enter'],
+        [12, 'tim', '2', 'enter'],
+      ] as const),
+    )}
+    insert into classroom.room_state_change (app_id, room_uuid, incarnation, sequence, state, at)
+    select 'told at once', 'hall', 1, c.sequence, c.state, '${bell}' from (values (2, 0), (3, 1), (7, 2), (8, 1)) c(sequence, state)`,
+  cases: [
+    {
+      name: 'came late where they came behind the start',
+      query: `select user_uuid, minutes_late from classroom.late_arrival where app_id = 'told at once' order by 1`,
+      expected: [
+        ['bob', 30],
+        ['tim', 12],
+      ],
+    },
+  ],
+  mutants: [
+    {
+      ...{ view: 'classroom.late_arrival', mistake: 'who came before any state is late' },
+      ...{ from: '(c.state = 1)', to: '(c.state = 7)' },
+    },
+    {
+      ...{ view: 'classroom.late_arrival', mistake: 'who came before the last start is not late' },
+      ...{ from: 'min(c.sequence)', to: 'max(c.sequence)' },
+    },
+  ],
+}
+
 /** Ann came without a stream first, tom with another number and without his role; of eve no stay is found by two numbers. */
 export const foundOnce: Edge = {
   about: 'users who are found in a call by one of several streams',

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestDatabase } from '../support/databases.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { type Case, now } from './edges.ts'
-import { channels, comingAndGoing, ends, roles, stays } from './edges-classes.ts'
+import { channels, comingAndGoing, ends, roles, stays, toldLate } from './edges-classes.ts'
 import { days } from './edges-days.ts'
 import { intervals, links, weeks } from './edges-people.ts'
-import { before, foundOnce, lateTeachers, polls, unknownEnds } from './edges-told.ts'
+import { before, foundOnce, lateTeachers, polls, toldAtOnce, unknownEnds } from './edges-told.ts'
 import { connectAs } from './filled.ts'
 import { whileMistaken } from './mutants.ts'
 
 const edges = [
-  ...[channels, stays, comingAndGoing, ends, roles, days, links, intervals, weeks],
-  ...[polls, unknownEnds, before, lateTeachers, foundOnce],
+  ...[channels, stays, comingAndGoing, ends, toldLate, roles, days, links, intervals, weeks],
+  ...[polls, unknownEnds, before, lateTeachers, toldAtOnce, foundOnce],
 ]
 
 let database: TestDatabase

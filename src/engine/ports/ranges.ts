@@ -162,6 +162,8 @@ export interface OpenItem extends WorkItem {
   readonly origin: 'live' | 'backfill'
   /** Failures so far in a row. */
   readonly failures: number
+  /** The provider rejected the question for this page when it was asked last. */
+  readonly wasRefused: boolean
   /** Owner that was about to read a large answer to it, and neither stored it nor gave it up; null where there is none. */
   readonly inHandOf: string | null
 }

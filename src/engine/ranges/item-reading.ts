@@ -102,7 +102,8 @@ export class ItemReader {
       if (stream.several && fill !== undefined) this.#weights.learn(stream.several.count(item), fill)
       if (pageResult.work.length > 0) this.#context.onWork()
       if (pageResult.reading === 'whole') return
-      item = { ...item, version: stored.version, page: item.page + 1, streamState: pageResult.streamState }
+      const { streamState } = pageResult
+      item = { ...item, version: stored.version, page: item.page + 1, streamState, wasRefused: false }
     }
   }
 
@@ -154,7 +155,7 @@ export class ItemReader {
         : kind === 'time_length_limit'
           ? stream.shorten(item)
           : undefined
-    if (kind === 'bad_request' && item.page > 1 && item.failures > 0) return await this.#endBefore(item)
+    if (kind === 'bad_request' && item.page > 1 && item.wasRefused) return await this.#endBefore(item)
     // Nothing is set aside of what is asked for in parts now.
     await reportFailure({ ...this.#context, stream, series: item.key }, smaller ? told : failure)
     if (smaller) return this.#replace(item, smaller)

@@ -60,10 +60,13 @@ export class Poller {
       schedule: (stream, series, within) => this.#plan(stream, series, within),
       readLog: room => this.#readLog(room),
       drop: room => this.#drop(room),
+      leaveWaiting: rooms => void this.#leaveWaiting(rooms),
     })
-    this.#discovery = new Discovery(context, this.#rooms, (room, within) =>
-      this.#plan(this.#rooms.parent, room, within),
-    )
+    this.#discovery = new Discovery(context, this.#rooms, {
+      look: (room, within) => this.#plan(this.#rooms.parent, room, within),
+      restsFor: room => Math.min(...this.#schedules.values().map(schedule => schedule.restsFor(room))),
+      drop: room => this.#drop(room),
+    })
     this.done = this.#run()
   }
 
@@ -144,22 +147,13 @@ export class Poller {
       within = this.#rescheduler.afterError(schedule, series, error)
     }
     schedule.end(series, within)
-    if (schedule.stream.scope === 'room') this.#makeRoom(series)
-  }
-
-  /** While others wait, a room of which all has been read for now makes room; its turn comes again. */
-  #makeRoom(room: string): void {
-    if (!this.#rooms.isCrowded || ![...this.#schedules.values()].every(schedule => schedule.rests(room)))
-      return
-    this.#rooms.rest(room)
-    this.#drop(room)
   }
 
   async #leaveWaiting(names: readonly string[]): Promise<void> {
     const { app, store, log } = this.#context
     this.#rooms.crowd(true)
     await store.discoverRooms(this.#context.fence(), app.id, names).catch((error: unknown) => {
-      log.error('rooms that calls told of could not be set down', { app: app.id, error })
+      log.error('rooms that others told of could not be set down', { app: app.id, error })
     })
   }
 

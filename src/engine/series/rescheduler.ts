@@ -18,6 +18,8 @@ export interface Plans {
   /** Has the log of a room read at once, unless it is being read. */
   readonly readLog: (room: string) => void
   readonly drop: (room: string) => void
+  /** Has rooms for which there is no place wait in the store for their turn. */
+  readonly leaveWaiting: (rooms: readonly string[]) => void
 }
 
 /** The interval of a feed is from one question to the next; where a page takes long to store, so much of it is spent at most. */
@@ -211,6 +213,9 @@ export class Rescheduler {
       for (const { stream, within } of this.#rooms.applyHint(hint, region, from))
         this.#poller.schedule(stream, hint.room, within)
     }
+    // Of what could not be read, or a player's channel, nothing is stored by which the room would be known.
+    const waiting = hints.filter(({ room }) => this.#rooms.isCrowded && !this.#rooms.find(room))
+    if (waiting.length > 0) this.#poller.leaveWaiting(waiting.map(({ room }) => room))
   }
 
   /** Holds a series back until the room's log has been read; false where the log may be trusted. */

@@ -58,7 +58,7 @@ export class StreamSchedule {
       heard.set(series, known)
       return known
     }
-    this.#tailMemory = { refusedTails: 0, heard: heardOf, stands: new Map() }
+    this.#tailMemory = { refusedTails: 0, unaskedTails: 0, heard: heardOf, stands: new Map() }
     return this.#tailMemory
   }
 
@@ -115,9 +115,9 @@ export class StreamSchedule {
     if (due < Infinity) this.#plan(series, due)
   }
 
-  /** Whether the series is neither under sync nor due. */
-  rests(series: string): boolean {
-    return !this.#syncing?.has(series) && this.#dueOf(series) > this.#clock.monotonic()
+  /** In how many ms the series is due; 0 while it is under sync. */
+  restsFor(series: string): number {
+    return this.#syncing?.has(series) ? 0 : this.#dueOf(series) - this.#clock.monotonic()
   }
 
   /** Nothing is planned for the series any more. */

@@ -63,6 +63,8 @@ type SyncOutcome =
 export interface TailMemory {
   /** How often in a row the provider refused the last nextId of a log. */
   refusedTails: number
+  /** Readings that began at the beginning because of that. */
+  unaskedTails: number
   /** What each feed told of late. */
   readonly heard: (series: string) => Heard
   /** Where each feed stands after its last page: nobody else moves it, so it is not read again until a sync fails. */
@@ -89,8 +91,10 @@ const mostPages = { feed: 1, log: 200, snapshot: 10_000 } as const
 /** A reading that has come this far without an end has none. */
 const ENDLESS_PAGES = 10_000
 
-/** After so many refused tails every reading begins at the beginning, without asking. */
+/** After so many refused tails readings begin at the beginning, without asking; */
 const REFUSALS_THAT_TEACH = 3
+/** but for one in so many: it may have been the nextIds of one moment that were refused. */
+const READINGS_UNTIL_ASKED = 50
 
 const nowhere: Progress = { version: 0, cursor: null, streamState: null, certain: false }
 
@@ -187,7 +191,9 @@ async function begin(context: PollContext, { tailMemory, room, asked }: SyncOpti
   const isEnded = asked.size === 0
   if (isEnded && stream.rereads(progress.streamState, room)) return rewound(context, progress, asked)
   if (cursor === null) return start(progress, null, asked)
-  if (isEnded && tailMemory.refusedTails >= REFUSALS_THAT_TEACH) return rewound(context, progress, asked)
+  const isRefused = isEnded && tailMemory.refusedTails >= REFUSALS_THAT_TEACH
+  if (isRefused && ++tailMemory.unaskedTails % READINGS_UNTIL_ASKED > 0)
+    return rewound(context, progress, asked)
   // The other streams of a room are vouched for by its log.
   const isDoubtful = stream.isParent && (!certain || room === 'doubtful')
   const place = { progress, cursor, purpose: 'read', asked, empty: 0, listed: undefined } as const

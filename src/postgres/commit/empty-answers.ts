@@ -22,7 +22,7 @@ export function isEmptyAnswer(page: PageCommit): boolean {
 
 /**
  * Progress by compare-and-set and the settled debit of each answer, under the fence of its own app; what is of a room, only
- * while that is verified. A room's own log verifies it, where nothing else can come of that: no hole, no loss, nothing that
+ * while that is verified, with the repair of what was lost of it. A room's own log verifies it, where nothing else can come of that: no hole, no loss, nothing that
  * the feed told and that waits, and no feed that is being stored. Else it goes by itself. Each row is found by a look-up of its
  * own ("offset 0"), since a join would read all progress and all debits.
  */
@@ -80,6 +80,18 @@ export const emptyAnswers = statement(
       offset 0
     ) r
     where s.verifies and t.ctid = r.room
+    returning 1
+  ),
+  regained as (
+    update ingest.gap t set state = 'repaired', updated_at = ingest.clock()
+    from moved join stood s using (place)
+    cross join lateral (
+      select g.ctid as at from ingest.gap g
+      where g.app_id = s.app and g.stream = s.stream and g.series = s.series and g.incarnation = s.incarnation
+        and g.unit = 'time' and g.state = 'lost'
+      offset 0
+    ) g
+    where t.ctid = g.at
     returning 1
   ),
   settled as (

@@ -28,7 +28,7 @@ const aside = `(case when w.page > 1 then w.set_aside else 0 end + :set_aside::i
 const advanced = `
   moved as (
     update ingest.work_item w
-    set version = w.version + 1, set_aside = ${aside}, updated_at = ingest.clock(),
+    set version = w.version + 1, set_aside = ${aside}, refused_as = null, updated_at = ingest.clock(),
         state = case when :next_page::int is null and ${aside} = 0 then 'done' else 'pending' end,
         left_out = w.left_out and (:next_page::int is not null or ${aside} > 0),
         falls_back_to = case when :next_page::int is not null or ${aside} > 0 then w.falls_back_to end,

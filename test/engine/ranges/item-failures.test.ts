@@ -19,6 +19,21 @@ describe('an item that cannot be had', () => {
     expect(store.gaps).toEqual([])
   })
 
+  it('on a page that is refused once, after a failure of a page before it, is asked for that page again', async () => {
+    const full = Array.from({ length: 3 }, (_, n) => n)
+    const failures = [undefined, 'timeout', undefined, 'bad_request'] as const
+    const { put, work, asked, store } = makeHarness(({ page }) => {
+      return failures[asked.length - 1] ?? { items: page < 3 ? full : [7] }
+    })
+    put('hundred', 3_600)
+    for (let n = 0; n < 3; n++) {
+      await work()
+      store.undefer()
+    }
+    expect(asked.map(({ page }) => page)).toEqual([1, 2, 2, 3, 3])
+    expect(Object.values(store.states())).toEqual(['done'])
+  })
+
   it('because its answer is too large is asked for in parts, and what is had that way is no dead letter', async () => {
     const { put, work, asked, store, counts } = makeHarness(({ from, to }) =>
       to - from > 200 ? 'too_large' : { items: [] },

@@ -15,7 +15,8 @@ export function makeHarness(stream: CursorStream = roomLog, progress?: Partial<P
   const series = stream.scope === 'app' ? '' : 'algebra'
   if (progress) harness.store.put(stream.name, series, progress)
   const heard = createHeard()
-  const tailMemory = { refusedTails: 0, heard: () => heard, stands: new Map<string, Progress>() }
+  const memory = { heard: () => heard, stands: new Map<string, Progress>() }
+  const tailMemory = { ...memory, refusedTails: 0, unaskedTails: 0 }
   const context = {
     ...harness,
     ...{ app, settings, stream, series, fence },

@@ -169,6 +169,30 @@ describe('a nextId that is refused after the end', () => {
     expect(asked()).toEqual([null])
   })
 
+  it('three times in a row is asked again now and then, and each time once it is accepted', async () => {
+    const { go, asked, transport } = makeHarness(roomLog)
+    let isRefusing = true
+    transport.answers = ({ nextId }) => {
+      if (nextId === null) return { items: [{ id: 1 }], nextId: 'p8' }
+      return isRefusing && asked().at(-2) !== null ? refused : { items: [] }
+    }
+    const begins = async (count: number) => {
+      const first: (string | null | undefined)[] = []
+      for (let n = 0; n < count; n++) {
+        const before = asked().length
+        await go()
+        first.push(asked()[before])
+      }
+      return first
+    }
+    const refusals = (await begins(200)).filter(nextId => nextId === 'p8').length
+    expect(refusals).toBeGreaterThan(4)
+    expect(refusals).toBeLessThan(12)
+    isRefusing = false
+    await begins(100)
+    expect(await begins(3)).toEqual(['p8', 'p8', 'p8'])
+  })
+
   it('after a probe has the log read from its beginning too', async () => {
     const { go, asked, transport } = makeHarness(roomLog, { cursor: 'p7', certain: true })
     transport.answers = ({ nextId }) => (nextId === null ? { items: [] } : refused)

@@ -113,7 +113,7 @@ export const strangersFive: readonly Plant[] = [
     says: 'who loses the connection and comes back is told as late, though they came in time',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0032-told-once-and-whole.sql',
+    file: 'migrations/0034-late-by-the-log.sql',
     find: 'group by e.user_uuid having bool_and(classroom.is_student(e.role))',
     put: 'group by e.user_uuid, e.sequence, e.ordinal having bool_and(classroom.is_student(e.role))',
   },

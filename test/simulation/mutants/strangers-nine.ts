@@ -84,7 +84,7 @@ export const strangersNine: readonly Plant[] = [
     says: 'a call that begins a few minutes before the first event of the room belongs to no class',
     group: 'keeping',
     from: 'contract',
-    file: 'migrations/0028-one-end-of-a-class.sql',
+    file: 'migrations/0033-calls-until-an-end-was-told.sql',
     find: `and c.created_at >= r.valid_from - interval '15 minutes'`,
     put: 'and c.created_at >= r.valid_from',
   },

@@ -91,7 +91,7 @@ export type RecordingFileRow`,
     says: 'a player belongs to the latest class of its channel, whenever it was created',
     group: 'players',
     from: 'contract',
-    file: 'migrations/0006-classes-and-completeness.sql',
+    file: 'migrations/0033-calls-until-an-end-was-told.sql',
     find: `
       and coalesce(p.created_at, p.first_seen_at) < coalesce(r.valid_to, 'infinity') - interval '1 minute'
     order by r.incarnation limit 1

@@ -43,6 +43,7 @@ const stored = new Map([
     comes('ada', 30, 5),
   ]),
   table('chat_message', [{ ...room, user_uuid: 'bo', role: null, at: begun + 30 * minute }]),
+  table('room_state_change', [{ ...room, sequence: 0, state: 1 }]),
   ...[table('hand_wave', []), table('reward', [{ ...room, user_uuid: 'ada', changed_reward: 2 }])],
   ...[
     table('resource', []),
@@ -98,10 +99,13 @@ const truth: Readonly<Record<string, readonly Row[]>> = {
 }
 
 /** What is found where the views say this, of an app whose day begins eight hours before that of UTC. */
-async function judge(said: Readonly<Record<string, readonly Row[]>> = {}): Promise<readonly string[]> {
+async function judge(
+  said: Readonly<Record<string, readonly Row[]>> = {},
+  tables = stored,
+): Promise<readonly string[]> {
   const views: Readonly<Record<string, readonly Row[]>> = { ...truth, attendance_interval: stays, ...said }
   const rows = (text: string) => Promise.resolve(views[/classroom\.(\w+)$/.exec(text)![1]!]!)
-  const found = await examinePeople({ rows: rows as never, turns: [{ from: 0, hours: 8 }] }, stored)
+  const found = await examinePeople({ rows: rows as never, turns: [{ from: 0, hours: 8 }] }, tables)
   return found.map(({ kind, text }) => `${kind} ${text.split(':')[0]}`)
 }
 
@@ -115,6 +119,12 @@ it('who comes back is not late', async () => {
   const [bo] = truth.late_arrival!
   const again = { ...bo, user_uuid: 'ada', entered_at: begun + 30 * minute, minutes: 30 * minute }
   expect(await judge({ late_arrival: [bo!, again] })).toEqual(['different classroom.late_arrival'])
+})
+
+it('who came before the class began is not late, whatever time that has', async () => {
+  const begins = table('room_state_change', [{ ...room, sequence: 4, state: 1 }])
+  expect(await judge({}, new Map([...stored, begins]))).toEqual(['different classroom.late_arrival'])
+  expect(await judge({ late_arrival: [] }, new Map([...stored, begins]))).toEqual([])
 })
 
 it('who is still there has not left', async () => {

@@ -225,10 +225,15 @@ function participations({ tables, stays }: World): readonly Row[] {
   })
 }
 
-/** Students who come first after the class has begun for five minutes; who comes back is not late. */
+/**
+ * Students who come first after the class has begun for five minutes; who comes back is not late, nor is whoever the log tells of
+ * before it tells that the class began, whatever time that has.
+ */
 function lateArrivals({ tables, rooms }: World): readonly Row[] {
   const came = groupsOf(tables, 'attendance', placeOf)
+  const changes = groupsOf(tables, 'room_state_change', placeOf)
   return rooms.flatMap(room => {
+    const begins = (changes.get(placeOf(room)) ?? []).filter(({ state }) => Number(state) === 1)
     const all = (came.get(placeOf(room)) ?? []).filter(
       ({ user_uuid, action }) => user_uuid !== null && action === 'enter',
     )
@@ -243,12 +248,19 @@ function lateArrivals({ tables, rooms }: World): readonly Row[] {
     const first = new Map(entered.toReversed().map(row => [row.user_uuid, row]))
     const start = Number(room.started_at ?? Number.POSITIVE_INFINITY)
     return [...first.values()]
-      .filter(({ at }) => Number(at) > start + late)
+      .filter(({ at, sequence }) => {
+        const isBefore = begins.length > 0 && begins.every(begin => isEarlier(sequence, begin.sequence))
+        return Number(at) > start + late && !isBefore
+      })
       .map(({ user_uuid, at }) => ({
         ...{ ...pick(room, place), user_uuid, class_started_at: start, entered_at: at },
         minutes: Number(at) - start,
       }))
   })
+}
+
+function isEarlier(one: unknown, other: unknown): boolean {
+  return BigInt(String(one)) < BigInt(String(other))
 }
 
 function headCounts({ stays }: World): readonly Row[] {
