@@ -112,6 +112,8 @@ interface World {
   readonly book: Book
   /** For how many minutes in a row a time could be asked for and was served. */
   readonly openFor: (at: number) => number
+  /** And in which it could be asked for, served or not. */
+  readonly askableFor: (at: number) => number
   /** So many are enough of one. */
   readonly enoughFor: (at: number) => number
   /** Until when what left the reach must have been noticed, Unix seconds. */
@@ -147,6 +149,7 @@ function worldOf(examination: Examination, book: Book): World {
   while (last > quarter && !minutes.slice(last - quarter, last).every(Boolean)) last -= 1
   return {
     ...{ examination, book },
+    askableFor: at => longestOpen(minutes, { start, at, step, from: at }),
     openFor: at => {
       const from = truth.servedFrom(operation, at, step) + allowance.dataDelay
       return longestOpen(minutes, { start, at, step, from })
@@ -227,9 +230,9 @@ function unreadable({ unreadable = [] }: Examination, { app, operation, step }: 
 }
 
 /** What spoils a question is found among what it asks for within most of the time for which that can be had. */
-function wasKnowable({ examination, book, openFor }: World, at: number): boolean {
+function wasKnowable({ examination, book, askableFor }: World, at: number): boolean {
   const { series } = book
-  const isWhole = openFor(at) * 60 >= series.allowance.availableData * margins.parted
+  const isWhole = askableFor(at) * 60 >= series.allowance.availableData * margins.parted
   return series.cname === '' && isWhole && unreadable(examination, series, at) !== undefined
 }
 
