@@ -110,10 +110,12 @@ function isMuted({ status, fault, refusal, operation = '' }: Arrival): boolean {
   return status === 403 && fault === undefined && refusal === undefined && ofRooms.test(operation)
 }
 
-/** That a room is not known is an answer about this room: its service is there. */
+/** That a room or a call is not known is an answer about this one: its service is there. */
 function isUnknown({ status, operation = '' }: Arrival): boolean {
-  return status === 404 && ofRooms.test(operation)
+  return status === 404 && (ofRooms.test(operation) || ofCalls.test(operation))
 }
+
+const ofCalls = /^call(Sessions|Metrics)$/
 
 const ofRooms = /^(roomEvents|recordings|resources|popupQuiz|poll)$/
 
