@@ -4,13 +4,14 @@ import type { Settings } from '../options.ts'
 import type { Universe } from '../universe.ts'
 import type { AppWorld } from '../world.ts'
 import { type Equipment, equipmentOf } from './equipment.ts'
+import { type HeavySecond, heavySecond } from './heavy.ts'
 import type { Moment, QualitySeries } from './insights.ts'
 import { countPoints, type MetricPoints, seriesOfCall, type TrueSeries } from './metrics.ts'
 import type { QualityMetric } from './quality.ts'
 import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
 import { isEndTold, type ServedCall, servedCall } from './search.ts'
-import { isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
+import { areSessionsCut, isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
 import { servedFrom } from './thin.ts'
 import type { UsageMetric } from './usage.ts'
 
@@ -26,6 +27,10 @@ export interface TrueCall extends Omit<Call, 'sessions'> {
   readonly item: ServedCall
   /** Once it is over, the search says when it ended. */
   readonly isEndTold: boolean
+  /** Of which second no answer of a usual size tells. */
+  readonly heavy: HeavySecond | undefined
+  /** Of its sessions the first page alone is served. */
+  readonly isCut: boolean
   /** In the order of joining, those of servers included. */
   readonly sessions: readonly TrueSession[]
 }
@@ -97,6 +102,8 @@ export function trueCall(call: Call, settings: Settings, now: number): TrueCall 
     destroyedAt: past(destroyedAt, now),
     item: servedCall(call, quirks, now),
     isEndTold: isEndTold(call, switches),
+    heavy: heavySecond(call, settings, now),
+    isCut: areSessionsCut(call, settings),
     get sessions() {
       return call.sessions
         .filter(({ joinedAt }) => joinedAt <= now)

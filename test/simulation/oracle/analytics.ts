@@ -4,6 +4,7 @@ import { examineCallGaps } from './call-gaps.ts'
 import { examineCalls } from './calls.ts'
 import { examineDebits } from './debits.ts'
 import type { Examination, Finding } from './examination.ts'
+import { examineHeavy } from './heavy.ts'
 import { examineInsights } from './insights.ts'
 import { examineLimits } from './limits.ts'
 import { examineMeasured } from './measured.ts'
@@ -22,6 +23,7 @@ const subjects = [
     examineGaps,
     examineCallGaps,
     examineOwed,
+    examineHeavy,
     examineComplete,
   ],
 ]
