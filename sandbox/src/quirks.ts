@@ -68,6 +68,8 @@ export interface Quirks {
   readonly heavyMetrics: number
   /** Of the calls: those of whose sessions the first page alone is served. */
   readonly cutSessions: number
+  /** Of the notifications of players: those that are signed, and in no shape that a receiver can read. */
+  readonly strangeNotice: number
   /** Not a share: calls that all start in the same second, two hours before the sandbox is made. */
   readonly burstOfCalls: number
   /** Not a share: hours of one call that starts two hours before the sandbox is made. */
@@ -108,6 +110,7 @@ export const noQuirks: Quirks = {
   heavySessions: 0,
   heavyMetrics: 0,
   cutSessions: 0,
+  strangeNotice: 0,
   burstOfCalls: 0,
   longCallHours: 0,
   crowd: 0,

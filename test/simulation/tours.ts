@@ -42,6 +42,7 @@ const lives: Tour = {
       malformedWidgetItem: 0.1,
       sharedReward: 0.3,
       crossing: 0.5,
+      strangeNotice: 0.2,
     },
     switches: {
       ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },
