@@ -70,6 +70,8 @@ export interface Quirks {
   readonly cutSessions: number
   /** Of the notifications of players: those that are signed, and in no shape that a receiver can read. */
   readonly strangeNotice: number
+  /** Of the entries of insights and real time, but for those of users: those that an answer tells in no shape that anybody can read. */
+  readonly strangeEntry: number
   /** Not a share: calls that all start in the same second, two hours before the sandbox is made. */
   readonly burstOfCalls: number
   /** Not a share: hours of one call that starts two hours before the sandbox is made. */
@@ -111,6 +113,7 @@ export const noQuirks: Quirks = {
   heavyMetrics: 0,
   cutSessions: 0,
   strangeNotice: 0,
+  strangeEntry: 0,
   burstOfCalls: 0,
   longCallHours: 0,
   crowd: 0,

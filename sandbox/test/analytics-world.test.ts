@@ -276,6 +276,26 @@ describe('an oddity of calls', () => {
     expect([(await page(2)).status, stage.violations().parameters ?? 0]).toEqual([400, 0])
   })
 
+  it('strangeEntry is a value of real time in no shape that can be read, of which it can be told which it is', async () => {
+    const stage = odd({ strangeEntry: 0.5 })
+    const end = Math.floor(stage.now() / 20) * 20 - 120
+    const question = { productType: 'Native', metric: 'userCount', startTs: end - 1_200, endTs: end }
+    const { data } = (await stage.ask('realtime-usage', question)).body as unknown as {
+      data: readonly object[]
+    }
+    const strange = data.filter(entry => {
+      const { ts, userCount } = entry as Readonly<Record<string, unknown>>
+      return typeof ts !== 'number' || typeof userCount !== 'number'
+    })
+    expect(strange.length).toBeGreaterThan(10)
+    expect(strange.length).toBeLessThan(data.length - 10)
+    const words = ['Native', 'userCount', '', '']
+    const asked = { operation: 'realtimeUsage', words, time: stage.sandbox.universe.now() }
+    const times = Array.from({ length: 60 }, (_, n) => end - 1_200 + n * 20)
+    const told = times.filter(at => stage.sandbox.analytics('demo').strangeness(asked, at))
+    expect(strange.map(entry => Number(/\d{10}/.exec(JSON.stringify(entry))?.[0]))).toEqual(told)
+  })
+
   it('vanishingSid is a session that is listed and has no metrics', async () => {
     const { sids, metrics, values, counted } = await metricsOf(odd({ vanishingSid: 0.5 }))
     expect(metrics.length).toBeGreaterThan(0)

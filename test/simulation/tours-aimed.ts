@@ -256,10 +256,11 @@ export const heavy: Tour = {
       },
     ],
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
-    quirks: { heavyMetrics: 0.3, heavySessions: 0.3, cutSessions: 0.2 },
+    quirks: { heavyMetrics: 0.3, heavySessions: 0.3, cutSessions: 0.2, strangeEntry: 0.15 },
     switches: {
       ...{ ...plain, roomReuse: 'off', sequence: 'contiguous', callSearch: 'overlap', hasMore: 'real' },
       ...{ totalSize: 'all', mostPerPage: 7, sessionPages: 'refused', serverFilter: 'before-paging' },
+      ...{ valueEntries: 'once', unknownFields: 'absent' },
       ...{ kvs: 'pairs', tightHours: 0, missingValues: 0, lateValueSeconds: 0 },
     },
   },

@@ -12,7 +12,7 @@ import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
 import { isEndTold, type ServedCall, servedCall } from './search.ts'
 import { areSessionsCut, isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
-import { servedFrom } from './thin.ts'
+import { type Question, type Strangeness, servedFrom, strangeness } from './thin.ts'
 import type { UsageMetric } from './usage.ts'
 
 export interface TrueSession extends CallSession, Equipment {
@@ -49,6 +49,8 @@ export interface AnalyticsTruth {
   realtimeUsage(subject: Subject, metric: RealtimeUsageMetric, ts: number): number
   /** Until when the world must be known for an entry of an operation to be served, Unix seconds; infinite: never. */
   servedFrom(operation: string, ts: number, step: number): number
+  /** How an answer told the entry of a time, where nobody can read it. */
+  strangeness(question: Omit<Question, 'app'>, ts: number): Strangeness | undefined
   /** Whether a limit group serves less at a moment, Unix milliseconds, than the plan says. */
   isTightHour(group: string, at: number): boolean
   /** Of a user undefined where the user is not there. */
@@ -78,6 +80,7 @@ export function analyticsTruth(
     usage: (metric, granularity, ts, moment = inTheEnd()) => insights.usage(metric, granularity, ts, moment),
     quality: (series, ts, moment = inTheEnd()) => insights.quality(series, ts, moment),
     servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
+    strangeness: (question, ts) => strangeness(settings, { app, ...question }, ts),
     isTightHour: (group, at) => isTightHour(settings, app, group, at),
     realtimeUsage: (subject, metric, ts) => {
       return valueOfUsage(world.calls, subject, metric, { ts, known: universe.happened() })

@@ -141,4 +141,43 @@ export const unread: readonly Plant[] = [
     find: `return { status: 200, text: outcome === 'malformed' ? 'set aside' : outcome }`,
     put: `return { status: outcome === 'malformed' ? 503 : 200, text: outcome }`,
   },
+  {
+    name: 'strange-value-proves-absence',
+    says: 'a value that is told in no shape that can be read counts as not served',
+    group: 'ranges',
+    from: 'contract',
+    file: 'src/engine/ranges/window-reading.ts',
+    find: 'isRead && rejects.length === 0\n',
+    put: 'isRead\n',
+  },
+  {
+    name: 'strange-value-is-not-missed',
+    says: 'nothing is missed of an answer with a value that cannot be read',
+    group: 'ranges',
+    from: 'contract',
+    file: 'src/engine/ranges/window-reading.ts',
+    find: 'function missingFrom({ series, range }: WindowReading, { received }: WindowResult): Ranges {',
+    put: `function missingFrom({ series, range }: WindowReading, { received, rejects }: WindowResult): Ranges {
+  if (rejects.length > 0) return []`,
+  },
+  {
+    name: 'strange-value-ends-the-answer',
+    says: 'what an answer tells behind a value that cannot be read is not stored',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/series/values.ts',
+    find: `    if (point === 'no value') continue`,
+    put: `    if (rejects.length > 0) break
+    if (point === 'no value') continue`,
+  },
+  {
+    name: 'timeless-value-is-none',
+    says: 'an entry without a time is passed over, and not set aside',
+    group: 'decoding',
+    from: 'contract',
+    file: 'src/streams/series/values.ts',
+    find: 'if (item.ts === undefined) return',
+    put: `if (item.ts === undefined) return 'no value'
+  if (item.ts === undefined) return`,
+  },
 ]

@@ -173,10 +173,14 @@ function wrongWith(world: World, at: number, entry: Entry, gap: Gap | undefined,
 }
 
 /** What could be had for long enough since faults stopped is not owed at the end. */
-function wrongOwed({ examination, book, openFor, enoughFor }: World, at: number, { lackedAt }: Entry): Wrong {
+function wrongOwed(
+  { examination, book, openFor, enoughFor }: World,
+  at: number,
+  { lackedAt, strange }: Entry,
+): Wrong {
   const { isEnd, healed, end } = examination
   if (!isEnd) return undefined
-  const needed = enoughFor(at) + (lackedAt > 0 ? untilAskedAgain(book) : 0)
+  const needed = enoughFor(at) + (lackedAt + strange > 0 ? untilAskedAgain(book) : 0)
   const isLong = Math.min(openFor(at), (end - healed) / 60_000) > needed
   return isLong ? { kind: 'owed', text: `could be had for more than ${needed} minutes` } : undefined
 }
@@ -196,20 +200,29 @@ function wrongGap(world: World, at: number, entry: Entry, { reason, state }: Gap
   const isFinal = entry.served.some(({ time }) => time / 1_000 >= at + series.step + lateness)
   const isRight =
     said === 'unconfirmed lost'
-      ? entry.isStored && !isFinal
+      ? (entry.isStored && !isFinal) || isOnlyStrange(entry)
       : said === 'not_served absent'
-        ? !isServed && entry.lackedAt > 0
+        ? // What cannot be read may be the value.
+          !isServed && entry.lackedAt > 0
         : said === 'expired lost'
-          ? !isServed && entry.lackedAt === 0
+          ? !isServed && entry.lackedAt + entry.strange === 0
           : /^(unreadable|too_large) lost$/.test(said) && series.asked.some(asked => asked.answer === 'none')
   const mayBeLost = isInterrupted && !entry.isStored
   if (!isRight && !mayBeLost) return wrong(tellEntry(entry))
   if (entry.isStored && said !== 'unconfirmed lost') return wrong('is stored')
   const isCalm = !isInterrupted || at * 1_000 > healed
-  const needed = world.enoughFor(at) + (reason === 'not_served' ? untilAskedAgain(world.book) : 0)
-  if (isCalm && series.cname === '' && world.openFor(at) > needed)
+  const isAskedAgain = reason === 'not_served' || entry.strange > 0
+  const needed = world.enoughFor(at) + (isAskedAgain ? untilAskedAgain(world.book) : 0)
+  // Who asks once more may be told no better.
+  const isToldTwice = isOnlyStrange(entry) && entry.strange > 1
+  if (isCalm && !isToldTwice && series.cname === '' && world.openFor(at) > needed)
     return wrong(`could be had for more than ${needed} minutes`)
   return undefined
+}
+
+/** Each answer that told it told it in a shape that nobody can read. */
+function isOnlyStrange({ isStored, served, strange }: Entry): boolean {
+  return !isStored && served.length === 0 && strange > 0
 }
 
 function isInsight(stream: string): stream is keyof typeof insightLateness {

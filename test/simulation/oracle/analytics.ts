@@ -13,6 +13,7 @@ import { examineRealtime } from './realtime.ts'
 import { examineSelection } from './selection.ts'
 import { withoutServers } from './servers.ts'
 import { examineSessions } from './sessions.ts'
+import { examineStrangeEntries } from './strange-entries.ts'
 
 const subjects = [
   ...[examineLimits, examineDebits, examineSessions, examineMeasured],
@@ -20,6 +21,7 @@ const subjects = [
     examineSelection,
     examineInsights,
     examineRealtime,
+    examineStrangeEntries,
     examineGaps,
     examineCallGaps,
     examineOwed,
