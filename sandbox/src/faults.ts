@@ -6,7 +6,7 @@ import type { Random } from '../../src/clock/clock.ts'
  * `unknown-code` succeeds in nothing that a document names: no list is there, and it says so by null.
  * `unlisted` leaves out the first player of a list, as if there were none; `miscounted` leaves it out and counts it.
  * `slipped` begins a further page of a list of players with the last of the page before, and leaves out who would have been first.
- * `strange` answers in a shape of which nobody can tell what it holds.
+ * `strange` answers in a shape of which nobody can tell what it holds; `weighty` with so many spaces behind it that it is a large one.
  */
 export const faultKinds = [
   'reset',
@@ -29,6 +29,7 @@ export const faultKinds = [
   'miscounted',
   'slipped',
   'strange',
+  'weighty',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 

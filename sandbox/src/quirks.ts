@@ -62,6 +62,16 @@ export interface Quirks {
   readonly malformedValue: number
   /** Sessions that are listed and have no entry among the metrics. */
   readonly vanishingSid: number
+  /** Of the calls: those with a second that makes each answer about their sessions a large one that tells of it. */
+  readonly heavySessions: number
+  /** Of the calls: those of whose first session a second makes each answer about its metrics a large one that tells of it. */
+  readonly heavyMetrics: number
+  /** Of the calls: those of whose sessions the first page alone is served. */
+  readonly cutSessions: number
+  /** Of the notifications of players: those that are signed, and in no shape that a receiver can read. */
+  readonly strangeNotice: number
+  /** Of the entries of insights and real time, but for those of users: those that an answer tells in no shape that anybody can read. */
+  readonly strangeEntry: number
   /** Not a share: calls that all start in the same second, two hours before the sandbox is made. */
   readonly burstOfCalls: number
   /** Not a share: hours of one call that starts two hours before the sandbox is made. */
@@ -99,6 +109,11 @@ export const noQuirks: Quirks = {
   partedMetric: 0,
   malformedValue: 0,
   vanishingSid: 0,
+  heavySessions: 0,
+  heavyMetrics: 0,
+  cutSessions: 0,
+  strangeNotice: 0,
+  strangeEntry: 0,
   burstOfCalls: 0,
   longCallHours: 0,
   crowd: 0,

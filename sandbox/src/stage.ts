@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import type { Operation } from '../../src/provider/operation.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
-import type { Faults } from './faults.ts'
+import type { FaultRule, Faults } from './faults.ts'
 import type { Settings } from './options.ts'
 import type { Universe } from './universe.ts'
 import type { ViolationKind, Violations } from './violations.ts'
@@ -35,13 +35,16 @@ export async function serve(
     readonly app: string | undefined
     /** Rules that it breaks by having come. */
     readonly broken?: readonly ViolationKind[]
+    /** What befalls it for what it asks, where no rule strikes. */
+    readonly fault?: FaultRule | undefined
     readonly act: Answer
   },
 ): Promise<Response> {
   const { operation, app, broken, act } = request
   const arrival = arrive(context, stage, { operation: operation.name, app })
   if (broken) breaks(stage, arrival, broken)
-  const fault = stage.faults.strike({ operation: operation.name, app: app ?? '', target: arrival.target })
+  const struck = stage.faults.strike({ operation: operation.name, app: app ?? '', target: arrival.target })
+  const fault = struck ?? request.fault
   arrival.fault = fault?.kind
   const { clock } = stage.settings
   const response = await transmit(fault, how => act({ ...how, arrival }), {

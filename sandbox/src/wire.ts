@@ -24,6 +24,9 @@ export interface How {
   readonly slips?: boolean
 }
 
+/** Bytes of an answer that is a large one. */
+const weighty = 1_200_000
+
 /** What the world answers. */
 export type Act = (how: How) => Response
 
@@ -84,6 +87,11 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
     case 'strange': {
       const { data: _, ...body } = (await act({ loops: false }).json()) as { readonly data?: unknown }
       return json(JSON.stringify({ ...body, data: { news: { of: { tomorrow: [1] } } } }))
+    }
+    case 'weighty': {
+      const answer = act({ loops: false })
+      const text = await answer.text()
+      return json(text.padEnd(weighty), answer.status, { date: answer.headers.get('date') ?? '' })
     }
     case 'endless':
       return endless()

@@ -243,6 +243,59 @@ describe('an oddity of calls', () => {
     expect(counted).toEqual({ points: values.length - words.length, malformed: words.length })
   })
 
+  it.each([
+    ['heavySessions', 'sessions'],
+    ['heavyMetrics', 'metrics'],
+  ] as const)(
+    '%s is a second that makes each answer a large one that tells of it',
+    async (quirk, endpoint) => {
+      const stage = odd({ [quirk]: 1 })
+      const range = { start_ts: stage.now() - 10 * hour, end_ts: stage.now() - 2 * hour }
+      const [call] = await searchAll(stage, range)
+      const { call_id, start_ts, end_ts } = frameOf(call!)
+      const { heavy } = [...stage.sandbox.analytics('demo').calls()].find(({ callId }) => callId === call_id)!
+      const { at: second, sid } = heavy!
+      const isLarge = async (from: number, to: number) => {
+        await stage.ask(endpoint, { call_id, start_ts: from, end_ts: to, ...(sid && { sids: sid }) })
+        const { arrivals } = stage.sandbox
+        return arrivals.list(arrivals.count - 1, 1)[0]!.fault === 'weighty'
+      }
+      expect(await isLarge(start_ts, end_ts)).toBe(true)
+      expect(await isLarge(second, second)).toBe(true)
+      expect(await isLarge(start_ts, second - 1)).toBe(false)
+      expect(await isLarge(second + 1, end_ts)).toBe(false)
+    },
+  )
+
+  it('cutSessions is a call of whose sessions the first page alone is served', async () => {
+    const stage = odd({ cutSessions: 1 })
+    const range = { start_ts: stage.now() - 10 * hour, end_ts: stage.now() - 2 * hour }
+    const [call] = await searchAll(stage, range)
+    const page = (page_no: number) => stage.ask('sessions', { ...frameOf(call!), page_no, page_size: 2 })
+    expect((await page(1)).body.call_info).toHaveLength(2)
+    expect([(await page(2)).status, stage.violations().parameters ?? 0]).toEqual([400, 0])
+  })
+
+  it('strangeEntry is a value of real time in no shape that can be read, of which it can be told which it is', async () => {
+    const stage = odd({ strangeEntry: 0.5 })
+    const end = Math.floor(stage.now() / 20) * 20 - 120
+    const question = { productType: 'Native', metric: 'userCount', startTs: end - 1_200, endTs: end }
+    const { data } = (await stage.ask('realtime-usage', question)).body as unknown as {
+      data: readonly object[]
+    }
+    const strange = data.filter(entry => {
+      const { ts, userCount } = entry as Readonly<Record<string, unknown>>
+      return typeof ts !== 'number' || typeof userCount !== 'number'
+    })
+    expect(strange.length).toBeGreaterThan(10)
+    expect(strange.length).toBeLessThan(data.length - 10)
+    const words = ['Native', 'userCount', '', '']
+    const asked = { operation: 'realtimeUsage', words, time: stage.sandbox.universe.now() }
+    const times = Array.from({ length: 60 }, (_, n) => end - 1_200 + n * 20)
+    const told = times.filter(at => stage.sandbox.analytics('demo').strangeness(asked, at))
+    expect(strange.map(entry => Number(/\d{10}/.exec(JSON.stringify(entry))?.[0]))).toEqual(told)
+  })
+
   it('vanishingSid is a session that is listed and has no metrics', async () => {
     const { sids, metrics, values, counted } = await metricsOf(odd({ vanishingSid: 0.5 }))
     expect(metrics.length).toBeGreaterThan(0)

@@ -112,6 +112,17 @@ describe('a notification', () => {
     }
   })
 
+  it('may be in a shape that nobody can read, and is signed all the same', async () => {
+    const { make, pass, got, sandbox } = listenIn({ quirks: { strangeNotice: 1 } })
+    await make({ name: 'n' })
+    await pass(10 * seconds)
+    expect(got.length).toBeGreaterThan(1)
+    expect(sandbox.notices('demo').flatMap(({ bodies }) => bodies)).toEqual(got.map(({ body }) => body))
+    const secret = demoApp.notifications!.secret
+    for (const { headers, body } of got)
+      expect(Object.values(headers)).toContain(createHmac('sha256', secret).update(body).digest('hex'))
+  })
+
   it('is not made for an app without a secret, and not without someone who delivers', async () => {
     const { notifications: _, ...silent } = demoApp
     const { make, pass, got, sandbox } = listenIn({ apps: [silent] })

@@ -103,7 +103,8 @@ export function configOf(
   apps: Drawn['apps'],
   told: Demands & Told,
 ): string {
-  const { feedEvery = minute, ages, isDiscreet, users, zone } = told
+  const { feedEvery = minute, ages, isDiscreet, users, zone, answerBytes } = told
+  const most = answerBytes === undefined ? '' : `, maxBodyBytes: ${answerBytes}`
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
     app => `
@@ -123,7 +124,7 @@ export function configOf(
 database: { url: embedded, poolSize: ${pick(seed, 'sessions', [2, 2, 4])} }
 provider:
   classroom: { url: http://127.0.0.1:1, roomMemory: ${roomMemory / minute}m, widgetPath: ${widgetPath}, submitter: ${submitter}, sequenceScope: ${sequenceScope} }
-  analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])} }
+  analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])}${most} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
 streams:${streams}

@@ -115,6 +115,8 @@ export interface Demands {
   readonly isDiscreet?: boolean
   /** When all is well somebody has fetched once more what was given up, and then takes people out of what is stored. */
   readonly wishes?: boolean
+  /** So many bytes an answer of call analytics may have, by the configuration. */
+  readonly answerBytes?: number
   /** Mean time between two processes that are told to end, ms; an hour where absent. */
   readonly handOverEvery?: number
   /** What befalls the database at certain moments of the run, ms. */

@@ -73,6 +73,7 @@ interface World {
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
   readonly feedEvery: Examination['feedEvery']
+  readonly answerBytes: Examination['answerBytes']
   readonly spares: Examination['spares']
   readonly callsAt: DayMoments | undefined
   readonly withoutServers: boolean | undefined
@@ -271,7 +272,7 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
-    const { lowered, switchedOff = [] } = this.#world
+    const { lowered, switchedOff = [], answerBytes } = this.#world
     const { apps, spells, unreadable, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
@@ -304,6 +305,7 @@ export class Examiner {
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
       ...(spares !== undefined && { spares }),
+      ...(answerBytes !== undefined && { answerBytes }),
       withoutServers,
       ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : [], [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),

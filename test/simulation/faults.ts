@@ -58,6 +58,8 @@ export interface Aim {
   readonly at?: RegExp
   /** Calls of either side with rates of their own, by their names: the first that fits counts. */
   readonly also?: readonly (Readonly<Partial<Record<CallFault, number>>> & { readonly at: RegExp })[]
+  /** Who is killed has done what he was killed at. */
+  readonly killsAfter?: boolean
   /** How long an answer of the provider, or a request to it, is on its way at most where there is latency, ms. */
   readonly latency?: number
   /** How long a process stands still, ms. */
@@ -102,6 +104,7 @@ export function createFaults({ random, classes, isThorough, aim, struck }: Fault
       }
       kills += 1
       if (kills === 2) never.delete(one)
+      if (aim?.killsAfter) return killing(false)
       return isThorough ? killing(kills % 2 === 1) : killing(random.next() < 0.5)
     }
     return undefined

@@ -238,6 +238,56 @@ export const lessons: Tour = {
 }
 
 /**
+ * Calls of which some answers are larger than the operator allows, in any size for one second of them; and pages of sessions one
+ * too many, or one too few, that are refused.
+ */
+export const heavy: Tour = {
+  length: 12 * minute,
+  demands: {
+    ...{ ...calm, ...troubledBy('spells'), plan: 'own', answerBytes: 65_536, callLateness: 120 },
+    // Who heeds these asks about less than a call takes.
+    spells: [
+      {
+        ...{ from: 5.5 * minute, to: 7.5 * minute },
+        rules: ['callSessions', 'callMetrics'].map(operation => ({
+          ...{ kind: 'status', status: 200, code: 300, message: 'query time length limit error' },
+          ...{ app: 'alpha', operation, at: [1, 2, 3, 4] },
+        })),
+      },
+    ],
+    profile: { classes: 2, students: 20, eventsPerMinute: 4 },
+    quirks: { heavyMetrics: 0.3, heavySessions: 0.3, cutSessions: 0.2, strangeEntry: 0.15 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', sequence: 'contiguous', callSearch: 'overlap', hasMore: 'real' },
+      ...{ totalSize: 'all', mostPerPage: 7, sessionPages: 'refused', serverFilter: 'before-paging' },
+      ...{ valueEntries: 'once', unknownFields: 'absent' },
+      ...{ kvs: 'pairs', tightHours: 0, missingValues: 0, lateValueSeconds: 0 },
+    },
+  },
+}
+
+/** Processes that die whenever a large answer about a call is in their hands. */
+export const deadly: Tour = {
+  length: 16 * minute,
+  demands: {
+    ...{ plan: 'own', apps: ['alpha'], processes: 1, callLateness: 120 },
+    ...troubledBy('kill'),
+    aim: {
+      rates: { provider: { kill: 0 }, database: { kill: 0 } },
+      also: [{ at: /^take_item_in_hand/, kill: 1 }],
+      killsAfter: true,
+    },
+    profile: { classes: 1, students: 4, eventsPerMinute: 4 },
+    quirks: { heavyMetrics: 0.4, heavySessions: 0.3 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+      ...{ callSearch: 'overlap', hasMore: 'real', kvs: 'pairs' },
+      ...{ tightHours: 0, missingValues: 0, lateValueSeconds: 0 },
+    },
+  },
+}
+
+/**
  * An operator who has fetched once more what was given up, of calls of which more begin in a second than are listed, and takes
  * people out of what is stored. Of one app metrics are fetched only of calls of some size.
  */

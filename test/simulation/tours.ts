@@ -5,8 +5,10 @@ import {
   changes,
   chosen,
   commits,
+  deadly,
   denied,
   discreet,
+  heavy,
   late,
   lessons,
   marks,
@@ -40,6 +42,7 @@ const lives: Tour = {
       malformedWidgetItem: 0.1,
       sharedReward: 0.3,
       crossing: 0.5,
+      strangeNotice: 0.2,
     },
     switches: {
       ...{ feedShape: 'list', listShape: 'records', appFeed: 'consuming', tail: 'refused', logEnd: 'same' },
@@ -354,6 +357,8 @@ export const tours: Readonly<Record<string, Tour>> = {
     turned,
     partly,
     changes,
+    heavy,
+    deadly,
     crowd,
   }),
 }

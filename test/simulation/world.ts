@@ -66,6 +66,8 @@ const choices: Choices = {
   // A call of the usual size fits on one page of 30.
   mostPerPage: [100, 30],
   totalSize: 'all',
+  // That a page is one too many is said by a refusal, which a tour asks for.
+  sessionPages: ['empty'],
   serverFilter: 'all',
   callSlices: ['served'],
   metricsEnd: 'all',

@@ -1,21 +1,31 @@
 import { analyticsLimits } from '../../../src/provider/analytics/index.ts'
 import type { PlanLimits } from '../../../src/provider/limits.ts'
+import type { FaultRule } from '../faults.ts'
 import type { Stage } from '../stage.ts'
 import type { ViolationKind } from '../violations.ts'
 import { type AppWithCredential, identify } from './credentials.ts'
+import { weightOf } from './heavy.ts'
 import { Limiter } from './limiter.ts'
 import type { Play } from './plays.ts'
 import { Query } from './query.ts'
 import { type Asked, ruleRange, servedRange } from './ranges.ts'
 import { AnalyticsRefusal, beyondLimit, invalid } from './refusals.ts'
+import type { AnalyticsContext } from './visit.ts'
 
 export interface Heard {
   readonly verdict:
-    | { readonly kind: 'answered'; readonly answer: object }
+    | {
+        readonly kind: 'answered'
+        readonly answer: object
+        /** What becomes of the answer on its way for what is asked. */
+        readonly weight: FaultRule | undefined
+      }
     | { readonly kind: 'refused'; readonly refusal: AnalyticsRefusal }
   /** The rules of the document that the request broke, whether or not it was refused for it. */
   readonly broken: readonly ViolationKind[]
 }
+
+type Answered = Pick<Extract<Heard['verdict'], { readonly kind: 'answered' }>, 'answer' | 'weight'>
 
 interface Request {
   readonly params: URLSearchParams
@@ -38,8 +48,8 @@ export class Judge {
   hear(play: Play, request: Request): Heard {
     const broken: ViolationKind[] = []
     try {
-      const answer = this.#decide(play, request, broken)
-      return { verdict: { kind: 'answered', answer }, broken }
+      const answered = this.#decide(play, request, broken)
+      return { verdict: { kind: 'answered', ...answered }, broken }
     } catch (refusal) {
       if (!(refusal instanceof AnalyticsRefusal)) throw refusal
       return { verdict: { kind: 'refused', refusal }, broken: [...broken, ...refusal.broken] }
@@ -47,7 +57,7 @@ export class Judge {
   }
 
   /** Throws AnalyticsRefusal; `broken` grows by the limits that do not keep the request from being decided. */
-  #decide(play: Play, { params, authorization }: Request, broken: ViolationKind[]): object {
+  #decide(play: Play, { params, authorization }: Request, broken: ViolationKind[]): Answered {
     const { settings } = this.#stage
     const { name, limitGroup } = play.operation
     const query = new Query(params)
@@ -81,13 +91,13 @@ export class Judge {
     play: Play,
     { id }: AppWithCredential,
     asks: { readonly query: Query; readonly asked: Asked; readonly time: number; readonly delay: number },
-  ): object {
+  ): Answered {
     const { settings, universe } = this.#stage
     const { query, asked, time, delay } = asks
     const now = universe.happened()
     const counted = time - delay * 1_000
     const known = Math.min(now, counted)
-    return play.act({
+    const context: AnalyticsContext = {
       settings,
       app: id,
       world: universe.app(id)!,
@@ -98,7 +108,8 @@ export class Judge {
       now,
       known,
       counted,
-    })
+    }
+    return { answer: play.act(context), weight: weightOf(play.operation.name, context) }
   }
 }
 

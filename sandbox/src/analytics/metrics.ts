@@ -62,7 +62,7 @@ export function readMetrics(context: AnalyticsContext): object {
 }
 
 /** Seconds at the end of a question of which no answer tells. */
-function unservedSeconds({ switches }: Settings): number {
+export function unservedSeconds({ switches }: Pick<Settings, 'switches'>): number {
   return switches.metricsEnd === 'exclusive' ? 1 : 0
 }
 

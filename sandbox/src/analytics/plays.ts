@@ -18,7 +18,7 @@ import { readMetrics } from './metrics.ts'
 import { readRealtimeQuality, readRealtimeUsage } from './realtime.ts'
 import { searchCalls } from './search.ts'
 import { listSessions } from './sessions.ts'
-import { servedFrom, withUnknown } from './thin.ts'
+import { said, servedFrom, strangely, strangeness, withUnknown } from './thin.ts'
 import type { AnalyticsContext } from './visit.ts'
 
 export interface Play {
@@ -52,9 +52,23 @@ function series(operation: Play['operation'], read: (context: AnalyticsContext) 
         ...entriesOf(entries.get(true) ?? [], context),
         ...unserved(entries.get(false) ?? [], context),
       ]
-      return { data: told.map(entry => withUnknown(context.settings, entry)) }
+      const shaped = told.map(entry => perhapsStrange(context, operation.name, entry))
+      return { data: shaped.map(entry => withUnknown(context.settings, entry)) }
     },
   }
+}
+
+/** Entries of users, and such that are there without a value, are told as they should be. */
+function perhapsStrange(
+  { settings, app, query, time }: AnalyticsContext,
+  operation: string,
+  entry: object,
+): object {
+  if (!('ts' in entry) || query.optionalText('uids') !== undefined) return entry
+  if (Object.values(entry).includes(null)) return entry
+  const words = said.map(name => query.optionalText(name) ?? '')
+  const way = strangeness(settings, { app, operation, words, time }, Number(entry.ts))
+  return way ? strangely(entry, way) : entry
 }
 
 /** Users have no entry for a time at which they are away in any deployment. */

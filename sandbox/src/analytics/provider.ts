@@ -41,7 +41,8 @@ function perform(
     const message = successMessage === 'null' ? null : 'success'
     return reply(stage, 200, { code, message, ...id, ...sayEmpty(verdict.answer, emptyLists) })
   }
-  return serve(context, stage, { operation: play.operation, app, broken, act })
+  const fault = verdict.kind === 'answered' ? verdict.weight : undefined
+  return serve(context, stage, { operation: play.operation, app, broken, fault, act })
 }
 
 /** The answer with its empty lists as the deployment says them. */

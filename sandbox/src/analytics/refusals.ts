@@ -34,6 +34,11 @@ export function notTheWholeCall(): AnalyticsRefusal {
   )
 }
 
+/** A page of sessions that a deployment does not serve, behind others that it does. */
+export function noSuchPage(): AnalyticsRefusal {
+  return new AnalyticsRefusal({ status: 400, code: 400 }, 'invalid parameters: page_no')
+}
+
 export function unauthorized(): AnalyticsRefusal {
   return new AnalyticsRefusal({ status: 401, code: 401, broken: ['authentication'] }, 'Unauthorized')
 }

@@ -4,7 +4,7 @@ import { befalls } from '../hash.ts'
 import type { Settings } from '../options.ts'
 import { equipmentOf } from './equipment.ts'
 import type { Asked } from './ranges.ts'
-import { invalid, notTheWholeCall } from './refusals.ts'
+import { invalid, noSuchPage, notTheWholeCall } from './refusals.ts'
 import { type AnalyticsContext, inSeconds } from './visit.ts'
 
 /** An item of the sessions of a call, as it is served. */
@@ -37,6 +37,9 @@ export function listSessions(context: AnalyticsContext): object {
     .filter(session => users?.has(session.uid) ?? true)
     .filter(session => !filtersFirst || isWanted(session))
     .toReversed()
+  const isBehind = pageNo > 1 && (pageNo - 1) * pageSize >= matches.length
+  const isCut = pageNo > 1 && call !== undefined && areSessionsCut(call, settings)
+  if (isCut || (isBehind && settings.switches.sessionPages === 'refused')) throw noSuchPage()
   const list = matches
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
     .filter(isWanted)
@@ -44,6 +47,12 @@ export function listSessions(context: AnalyticsContext): object {
     .map(session => (session.finished || isLeaveTold(session, settings) ? session : withoutEnd(session)))
   const total = settings.switches.totalSize === 'all' ? matches.length : list.length
   return { total_size: total, page_no: pageNo, page_size: pageSize, call_info: list }
+}
+
+/** Whether no page of the sessions of a call is served but the first; never of one that has a heavy second for them. */
+export function areSessionsCut({ callId }: Pick<Call, 'callId'>, { quirks }: Settings): boolean {
+  const isHeavy = befalls(quirks.heavySessions, 'heavy sessions', callId)
+  return !isHeavy && befalls(quirks.cutSessions, 'cut sessions', callId)
 }
 
 /** The document wants both for pagination, and does not say what becomes of one alone: here it is a mistake. */

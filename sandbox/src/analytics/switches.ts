@@ -37,6 +37,7 @@ export const analyticsSwitches = {
     ['page', 'all'],
     'what total_size of calls and sessions counts: those on the page, or those on all pages',
   ),
+  sessionPages: choice('empty', ['empty', 'refused'], 'what a page of sessions behind the last one is'),
   serverFilter: choice(
     'before-paging',
     ['before-paging', 'after-paging'],

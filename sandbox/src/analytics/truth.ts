@@ -4,14 +4,15 @@ import type { Settings } from '../options.ts'
 import type { Universe } from '../universe.ts'
 import type { AppWorld } from '../world.ts'
 import { type Equipment, equipmentOf } from './equipment.ts'
+import { type HeavySecond, heavySecond } from './heavy.ts'
 import type { Moment, QualitySeries } from './insights.ts'
 import { countPoints, type MetricPoints, seriesOfCall, type TrueSeries } from './metrics.ts'
 import type { QualityMetric } from './quality.ts'
 import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
 import { isEndTold, type ServedCall, servedCall } from './search.ts'
-import { isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
-import { servedFrom } from './thin.ts'
+import { areSessionsCut, isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
+import { type Question, type Strangeness, servedFrom, strangeness } from './thin.ts'
 import type { UsageMetric } from './usage.ts'
 
 export interface TrueSession extends CallSession, Equipment {
@@ -26,6 +27,10 @@ export interface TrueCall extends Omit<Call, 'sessions'> {
   readonly item: ServedCall
   /** Once it is over, the search says when it ended. */
   readonly isEndTold: boolean
+  /** Of which second no answer of a usual size tells. */
+  readonly heavy: HeavySecond | undefined
+  /** Of its sessions the first page alone is served. */
+  readonly isCut: boolean
   /** In the order of joining, those of servers included. */
   readonly sessions: readonly TrueSession[]
 }
@@ -44,6 +49,8 @@ export interface AnalyticsTruth {
   realtimeUsage(subject: Subject, metric: RealtimeUsageMetric, ts: number): number
   /** Until when the world must be known for an entry of an operation to be served, Unix seconds; infinite: never. */
   servedFrom(operation: string, ts: number, step: number): number
+  /** How an answer told the entry of a time, where nobody can read it. */
+  strangeness(question: Omit<Question, 'app'>, ts: number): Strangeness | undefined
   /** Whether a limit group serves less at a moment, Unix milliseconds, than the plan says. */
   isTightHour(group: string, at: number): boolean
   /** Of a user undefined where the user is not there. */
@@ -73,6 +80,7 @@ export function analyticsTruth(
     usage: (metric, granularity, ts, moment = inTheEnd()) => insights.usage(metric, granularity, ts, moment),
     quality: (series, ts, moment = inTheEnd()) => insights.quality(series, ts, moment),
     servedFrom: (operation, ts, step) => servedFrom(settings, { app, operation, ts, step }),
+    strangeness: (question, ts) => strangeness(settings, { app, ...question }, ts),
     isTightHour: (group, at) => isTightHour(settings, app, group, at),
     realtimeUsage: (subject, metric, ts) => {
       return valueOfUsage(world.calls, subject, metric, { ts, known: universe.happened() })
@@ -97,6 +105,8 @@ export function trueCall(call: Call, settings: Settings, now: number): TrueCall 
     destroyedAt: past(destroyedAt, now),
     item: servedCall(call, quirks, now),
     isEndTold: isEndTold(call, switches),
+    heavy: heavySecond(call, settings, now),
+    isCut: areSessionsCut(call, settings),
     get sessions() {
       return call.sessions
         .filter(({ joinedAt }) => joinedAt <= now)

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { notificationTypes } from '../../../src/provider/players/index.ts'
 import type { Agenda } from '../agenda.ts'
 import { type Draw, drawFrom } from '../draw.ts'
+import { befalls, hashOf } from '../hash.ts'
 import type { Settings } from '../options.ts'
 import { seededRandom } from '../seeded.ts'
 import { createTs, type EndReason, type Player, statusOf } from './player.ts'
@@ -18,6 +19,10 @@ export interface Notice {
   /** When it was sent; several times where it was repeated or not accepted. */
   readonly sentAt: number[]
   outcome: 'pending' | 'lost' | 'delivered' | 'given-up'
+  /** It is told in a shape that no receiver can read. */
+  readonly isStrange: boolean
+  /** What was sent of it then, each time. */
+  readonly bodies: string[]
 }
 
 const eventTypes: Readonly<Record<NoticeKind, number>> = {
@@ -74,13 +79,16 @@ export class Notices {
     if (at < this.#since || !this.#secret || !this.#settings.deliver) return
     const { noticeLossRate, noticeRepeatRate, noticeDisorderRate } = this.#settings.switches
     const draw = this.#draw
+    const noticeId = draw.id()
     const notice: Notice = {
-      noticeId: draw.id(),
+      noticeId,
       eventType: eventTypes[kind],
       playerId: player.id,
       at,
       sentAt: [],
       outcome: draw.chance(noticeLossRate) ? 'lost' : 'pending',
+      isStrange: befalls(this.#settings.quirks.strangeNotice, 'strange notice', noticeId),
+      bodies: [],
     }
     this.log.push(notice)
     const delay = draw.chance(noticeDisorderRate) ? draw.between(...outOfOrder) : toFirst
@@ -107,7 +115,9 @@ export class Notices {
   async #send(notice: Notice, payload: object, at: number): Promise<boolean> {
     notice.sentAt.push(at)
     const { noticeId, eventType } = notice
-    const body = JSON.stringify({ noticeId, productId, eventType, notifyMs: at, payload })
+    const told = { noticeId, productId, eventType, notifyMs: at, payload }
+    const body = notice.isStrange ? strange(told) : JSON.stringify(told)
+    if (notice.isStrange) notice.bodies.push(body)
     const { deliver, signatureHeader, signatureHeaderV2 } = this.#settings
     const headers = {
       'content-type': 'application/json',
@@ -130,6 +140,18 @@ export class Notices {
   #after(ms: number, at: number, act: (due: number) => void): void {
     this.#agenda.at(at + ms * this.#settings.speed, act)
   }
+}
+
+/** A notification of which nobody can tell what it says, each in one of some ways. */
+function strange(told: { readonly noticeId: string }): string {
+  const whole = JSON.stringify(told)
+  const ways = [
+    JSON.stringify({ ...told, noticeId: null }),
+    JSON.stringify({ ...told, eventType: 'created' }),
+    JSON.stringify({ ...told, payload: [] }),
+    whole.slice(0, -1),
+  ]
+  return ways[hashOf('way', told.noticeId) % ways.length]!
 }
 
 function payloadOf(player: Player, at: number): object {

@@ -23,6 +23,7 @@ import { strangersThree } from './strangers-three.ts'
 import { teachers } from './teachers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
+import { unread } from './unread.ts'
 import { views } from './views.ts'
 import { visitors } from './visitors.ts'
 
@@ -54,4 +55,5 @@ export const plants: readonly Plant[] = [
   ...strangersTen,
   ...strangersEleven,
   ...spoiltRanges,
+  ...unread,
 ]

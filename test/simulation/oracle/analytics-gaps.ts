@@ -66,7 +66,7 @@ function judge(examination: Examination, found: Findings, { book, name, gaps }: 
     const isPastHelp = gap.reason === 'unreadable' || gap.reason === 'too_large'
     if (cname === '' && !isPastHelp && !isTimely(gap, step, allowance.availableData))
       found.add('gap', name, `too early: ${tell(gap)}`)
-    if (isPastHelp && isAskedAgain(examination, series, gap))
+    if (isPastHelp && isSpanned(examination, series, gap))
       found.add('gap', name, `asked about with others all the same: ${tell(gap)}`)
     if (gap.from + step < firstHad(examination, allowance.availableData))
       found.add('gap', name, `before anything could be had: ${tell(gap)}`)
@@ -180,10 +180,14 @@ function wrongWith(world: World, at: number, entry: Entry, gap: Gap | undefined,
 }
 
 /** What could be had for long enough since faults stopped is not owed at the end. */
-function wrongOwed({ examination, book, openFor, enoughFor }: World, at: number, { lackedAt }: Entry): Wrong {
+function wrongOwed(
+  { examination, book, openFor, enoughFor }: World,
+  at: number,
+  { lackedAt, strange }: Entry,
+): Wrong {
   const { isEnd, healed, end } = examination
   if (!isEnd) return undefined
-  const needed = enoughFor(at) + (lackedAt > 0 ? untilAskedAgain(book) : 0)
+  const needed = enoughFor(at) + (lackedAt + strange > 0 ? untilAskedAgain(book) : 0)
   const isLong = Math.min(openFor(at), (end - healed) / 60_000) > needed
   return isLong ? { kind: 'owed', text: `could be had for more than ${needed} minutes` } : undefined
 }
@@ -204,19 +208,23 @@ function wrongGap(world: World, at: number, entry: Entry, gap: Gap): Wrong {
   const isFinal = entry.served.some(({ time }) => time / 1_000 >= at + series.step + lateness)
   const isRight =
     said === 'unconfirmed lost'
-      ? entry.isStored && !isFinal
+      ? (entry.isStored && !isFinal) || isOnlyStrange(entry)
       : said === 'not_served absent'
-        ? !isServed && entry.lackedAt > 0
+        ? // What cannot be read may be the value.
+          !isServed && entry.lackedAt > 0
         : said === 'expired lost'
-          ? !isServed && entry.lackedAt === 0 && !wasKnowable(world, at)
+          ? !isServed && entry.lackedAt + entry.strange === 0 && !wasKnowable(world, at)
           : said === `${unreadable(world.examination, series, at)} lost` && isKnownUnreadable(series, at, gap)
   const mayBeLost = isInterrupted && !entry.isStored
   if (!isRight && !mayBeLost) return wrong(tellEntry(entry))
   if (entry.isStored && said !== 'unconfirmed lost') return wrong('is stored')
   if (reason === 'unreadable' || reason === 'too_large') return undefined
   const isCalm = !isInterrupted || at * 1_000 > healed
-  const needed = world.enoughFor(at) + (reason === 'not_served' ? untilAskedAgain(world.book) : 0)
-  if (isCalm && series.cname === '' && world.openFor(at) > needed)
+  const isAskedAgain = reason === 'not_served' || entry.strange > 0
+  const needed = world.enoughFor(at) + (isAskedAgain ? untilAskedAgain(world.book) : 0)
+  // Who asks once more may be told no better.
+  const isToldTwice = isOnlyStrange(entry) && entry.strange > 1
+  if (isCalm && !isToldTwice && series.cname === '' && world.openFor(at) > needed)
     return wrong(`could be had for more than ${needed} minutes`)
   return undefined
 }
@@ -237,7 +245,7 @@ function wasKnowable({ examination, book, askableFor }: World, at: number): bool
 }
 
 /** What cannot be read spoils every question about it: who gave it up asks no more about it, unless somebody wants that. */
-function isAskedAgain({ wanted = [] }: Examination, { asked }: Series, { from, to, written }: Gap): boolean {
+function isSpanned({ wanted = [] }: Examination, { asked }: Series, { from, to, written }: Gap): boolean {
   const isOfIt = (one: Series['asked'][number]) => one.from <= from && to <= one.to
   return (
     wanted.length === 0 &&
@@ -252,6 +260,11 @@ function isKnownUnreadable({ asked, step }: Series, at: number, { written }: Gap
     return isOfIt && answer === 'none' && time / 1_000 <= written + margins.clock
   })
   return alone.length >= 2
+}
+
+/** Each answer that told it told it in a shape that nobody can read. */
+function isOnlyStrange({ isStored, served, strange }: Entry): boolean {
+  return !isStored && served.length === 0 && strange > 0
 }
 
 function isInsight(stream: string): stream is keyof typeof insightLateness {

@@ -4,6 +4,7 @@ import { examineCallGaps } from './call-gaps.ts'
 import { examineCalls } from './calls.ts'
 import { examineDebits } from './debits.ts'
 import type { Examination, Finding } from './examination.ts'
+import { examineHeavy } from './heavy.ts'
 import { examineInsights } from './insights.ts'
 import { examineLimits } from './limits.ts'
 import { examineMeasured } from './measured.ts'
@@ -12,6 +13,7 @@ import { examineRealtime } from './realtime.ts'
 import { examineSelection } from './selection.ts'
 import { withoutServers } from './servers.ts'
 import { examineSessions } from './sessions.ts'
+import { examineStrangeEntries } from './strange-entries.ts'
 
 const subjects = [
   ...[examineLimits, examineDebits, examineSessions, examineMeasured],
@@ -19,9 +21,11 @@ const subjects = [
     examineSelection,
     examineInsights,
     examineRealtime,
+    examineStrangeEntries,
     examineGaps,
     examineCallGaps,
     examineOwed,
+    examineHeavy,
     examineComplete,
   ],
 ]

@@ -15,10 +15,12 @@ export interface Asked {
   readonly time: number
   /** `served`: answered as the world was; `empty`: with everything taken out; `none`: no answer of use left. */
   readonly answer: 'served' | 'empty' | 'none'
+  /** The answer was a large one. */
+  readonly isWeighty: boolean
 }
 
 /** Faults that change nothing of what an answer says. */
-const harmless: ReadonlySet<string | undefined> = new Set([undefined, 'latency', 'drip'])
+const harmless: ReadonlySet<string | undefined> = new Set([undefined, 'latency', 'drip', 'weighty'])
 
 export const askedOf = onceEach(readAsked)
 
@@ -32,7 +34,7 @@ export function onceEach<Made>(make: (examination: Examination) => Made): (exami
   }
 }
 
-function readAsked({ sandbox, byHand }: Examination): readonly Asked[] {
+function readAsked({ sandbox, byHand, answerBytes }: Examination): readonly Asked[] {
   const ofHands = new Set(byHand)
   return sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap(arrival => {
     const { n, app, operation = '', target, time } = arrival
@@ -43,7 +45,9 @@ function readAsked({ sandbox, byHand }: Examination): readonly Asked[] {
       Number(query.get('start_ts') ?? query.get('startTs')),
       Number(query.get('end_ts') ?? query.get('endTs')),
     ]
-    return [{ app, operation, group, query, from, to, time, answer: answerOf(arrival) }]
+    const isWeighty = arrival.fault === 'weighty'
+    const answer = isWeighty && answerBytes !== undefined ? 'none' : answerOf(arrival)
+    return [{ app, operation, group, query, from, to, time, answer, isWeighty }]
   })
 }
 

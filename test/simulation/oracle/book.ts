@@ -1,6 +1,6 @@
 import type { Asked } from './asked.ts'
 import type { Examination } from './examination.ts'
-import { isServed, promisedSeries, type Series, timesIn } from './promised.ts'
+import { isServed, isStrange, promisedSeries, type Series, timesIn } from './promised.ts'
 
 /** What became of the value of one time of a series. */
 export interface Entry {
@@ -8,6 +8,8 @@ export interface Entry {
   readonly served: readonly Asked[]
   /** Whether a question about it was answered without it, and when last, ms since the epoch; 0: never. */
   readonly lackedAt: number
+  /** How often it was told in a shape that nobody can read. */
+  readonly strange: number
   /** Whether there is a row. */
   readonly isStored: boolean
 }
@@ -18,7 +20,7 @@ export interface Book {
   readonly entries: ReadonlyMap<number, Entry>
 }
 
-const nothing: Entry = { served: [], lackedAt: 0, isStored: false }
+const nothing: Entry = { served: [], lackedAt: 0, strange: 0, isStored: false }
 
 export function entryAt({ entries }: Book, at: number): Entry {
   return entries.get(at) ?? nothing
@@ -38,9 +40,9 @@ function entriesOf(
   stored: readonly number[],
 ): ReadonlyMap<number, Entry> {
   const truth = sandbox.analytics(series.app)
-  const entries = new Map<number, { served: Asked[]; lackedAt: number; isStored: boolean }>()
+  const entries = new Map<number, { served: Asked[]; lackedAt: number; strange: number; isStored: boolean }>()
   const entry = (at: number) => {
-    const known = entries.get(at) ?? { served: [], lackedAt: 0, isStored: false }
+    const known = entries.get(at) ?? { served: [], lackedAt: 0, strange: 0, isStored: false }
     entries.set(at, known)
     return known
   }
@@ -48,6 +50,7 @@ function entriesOf(
     if (asked.answer === 'none') continue
     for (const at of timesIn(series, asked)) {
       if (isServed(truth, series, at, asked)) entry(at).served.push(asked)
+      else if (isStrange(truth, series, at, asked)) entry(at).strange += 1
       else entry(at).lackedAt = asked.time
     }
   }

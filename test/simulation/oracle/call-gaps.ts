@@ -5,6 +5,7 @@ import { firstReach } from './calls.ts'
 import { type Allowance, allowanceOf } from './contract.ts'
 import { extentOf, hasRoom, listable } from './details.ts'
 import type { Examination, Finding } from './examination.ts'
+import { hasHeavySeconds, lacksPages } from './heavy.ts'
 import { margins } from './margins.ts'
 import { longestUnbroken, openMinutes } from './open.ts'
 
@@ -107,7 +108,9 @@ function judgeDetails(ledger: Ledger, gaps: readonly Gap[]): void {
       wrong('of nobody')
       continue
     }
-    if (!isTimely({ ...gap, to: gap.from + 1 }, 1, allowance.availableData)) wrong('too early')
+    // What no process lives to store is given up at once.
+    const isDeadly = gap.reason === 'too_large' && examination.isInterrupted && hasHeavySeconds(examination)
+    if (!isDeadly && !isTimely({ ...gap, to: gap.from + 1 }, 1, allowance.availableData)) wrong('too early')
     const { from, to } = extentOf(call)
     // Whoever is told that a call goes on reckons with it until it is told otherwise.
     const { finished } = call.item
@@ -138,7 +141,8 @@ function isReasonRight(
     }
     case 'unreadable': {
       const { quirks, switches } = examination.sandbox.settings
-      return quirks.malformedValue > 0 || switches.kvs === 'words'
+      const isCut = stream === 'call-sessions' && lacksPages(examination, call)
+      return isCut || quirks.malformedValue > 0 || switches.kvs === 'words'
     }
     case 'refused':
     case 'vanished':

@@ -121,6 +121,8 @@ export interface Examination {
   readonly callsAt?: readonly number[]
   /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
   readonly feedEvery?: number
+  /** So many bytes an answer of call analytics may have, where an operator said so; a large one has more. */
+  readonly answerBytes?: number
   /** How often players are listed, ms; every minute where nobody said so. */
   readonly listEvery?: number
   /** Questions of insights and real time by stream, of a run that does not ask the documented ones of each. */

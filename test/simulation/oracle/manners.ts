@@ -115,8 +115,6 @@ function isUnknown({ status, operation = '' }: Arrival): boolean {
   return status === 404 && (ofRooms.test(operation) || ofCalls.test(operation))
 }
 
-const ofCalls = /^call(Sessions|Metrics)$/
-
 const ofRooms = /^(roomEvents|recordings|resources|popupQuiz|poll)$/
 
 function roomOf(target: string): string {
@@ -191,7 +189,8 @@ const severalSids = /[?&]sids=[^&]*(,|%2C)/
 function undivided(said: string, arrivals: readonly Arrival[]): readonly Finding[] {
   const endless = new Map<string, number>()
   for (const { fault, target, n } of arrivals)
-    if (fault === 'endless' && severalSids.test(target) && !endless.has(target)) endless.set(target, n)
+    if ((fault === 'endless' || fault === 'weighty') && severalSids.test(target) && !endless.has(target))
+      endless.set(target, n)
   const again = arrivals.find(({ target, n }) => n > (endless.get(target) ?? Number.POSITIVE_INFINITY))
   if (!again) return []
   const at = new Date(again.time).toISOString()

@@ -68,6 +68,7 @@ export async function examineMetrics(
     judgeVerdict(judge, scrape, stored.losses, refusalsOf(scrape, examination))
     judgePlayers(judge, stored.players)
     if (letters) judgeLetters(judge, letters)
+    if (letters) judgeNotices(judge, examination)
     judgeBounds(judge)
     judgeQuality(judge, scrape, quality)
   }
@@ -219,6 +220,24 @@ function judgeLetters({ of, wrong }: Judge, stored: ReadonlyMap<string, Letters>
     if (is < least || is > most)
       wrong('dead_letters_total', `${is} of ${stream} told, ${most} are kept or counted`)
   }
+}
+
+/** What nobody can read of notifications is told of each, also where it comes again. */
+function judgeNotices({ of, wrong }: Judge, { sandbox, apps }: Examination): void {
+  if (sandbox.settings.quirks.strangeNotice === 0) return
+  const told = (name: string, said: Readonly<Record<string, string>>) =>
+    of(name)
+      .filter(({ labels }) => Object.entries(said).every(([label, value]) => labels[label] === value))
+      .reduce((all, { value }) => all + value, 0)
+  const sent = apps.map(({ id }) => sandbox.notices(id).flatMap(({ bodies }) => bodies).length)
+  for (const [n, { id: app }] of apps.entries()) {
+    const count = told('notifications_total', { app, outcome: 'malformed' })
+    if (count !== sent[n])
+      wrong('notifications_total', `${count} malformed of ${app}, and ${sent[n]} were sent`)
+  }
+  const letters = told('dead_letters_total', { stream: 'cloud-players', reason: 'malformed' })
+  const all = sent.reduce((sum, count) => sum + count, 0)
+  if (letters !== all) wrong('dead_letters_total', `${letters} of notifications, and ${all} were sent`)
 }
 
 function judgeBounds({ of, wrong }: Judge): void {

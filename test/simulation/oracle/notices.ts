@@ -22,7 +22,7 @@ export function examineNotices(
   for (const { id: app } of apps) {
     const players = new Map(sandbox.players(app).map(player => [player.id, player]))
     for (const notice of sandbox.notices(app)) {
-      if (notice.sentAt.length === 0) continue
+      if (notice.sentAt.length === 0 || notice.isStrange) continue
       const { noticeId, eventType, playerId, sentAt, outcome } = notice
       expected.set(`${app} ${noticeId}`, {
         isDue: outcome === 'delivered' && !sentAt.some(isLost),
@@ -39,6 +39,62 @@ export function examineNotices(
     }
   }
   return compareTable(notifications, expected)
+}
+
+interface Letter {
+  readonly app: string
+  readonly body: string
+  readonly reason: string
+}
+
+/**
+ * What is signed and nobody can read is set aside as it came, but for its secrets, each time that it comes; and nothing else is
+ * set aside of notifications. Where all that was sent arrived and nobody died of it, none is missing.
+ */
+export async function examineStrange(examination: Examination): Promise<readonly Finding[]> {
+  const { rows, sandbox, apps, isCalm, isUnbroken, faults } = examination
+  // Lists that are broken are set aside there too.
+  if (sandbox.settings.quirks.strangeNotice === 0 || faults.length > 0) return []
+  const stored = await rows<Letter>(
+    `select app_id as app, convert_from(body, 'UTF8') as body, reason from ingest.dead_letter where stream = 'cloud-players'`,
+  )
+  return apps.flatMap(({ id }) => {
+    const strange = sandbox.notices(id).filter(({ isStrange, sentAt }) => isStrange && sentAt.length > 0)
+    const sent = new Set(strange.flatMap(({ bodies }) => bodies.map(asKept)))
+    const own = stored.filter(({ app }) => app === id)
+    const kept = new Set(own.map(({ body }) => body))
+    const accepted = strange.filter(({ outcome, bodies }) => outcome === 'delivered' && bodies.length === 1)
+    const due = isCalm && isUnbroken ? sent : new Set(accepted.map(({ bodies: [body] }) => asKept(body!)))
+    const refused = isCalm && isUnbroken ? strange.filter(({ outcome }) => outcome === 'given-up') : []
+    return [
+      ...refused.map(
+        ({ noticeId }) =>
+          ({
+            kind: 'owed',
+            text: `notification ${noticeId} of ${id}: set aside, and asked for again`,
+          }) as const,
+      ),
+      ...own
+        .filter(({ body, reason }) => reason !== 'malformed' || !sent.has(body))
+        .map(
+          ({ body }) =>
+            ({ kind: 'different', text: `a dead letter of ${id} that was not sent so: ${body}` }) as const,
+        ),
+      ...(own.length > kept.size
+        ? [{ kind: 'duplicate', text: `a dead letter of a notification of ${id}` } as const]
+        : []),
+      ...[...due.difference(kept)].map(
+        body => ({ kind: 'lost', text: `a dead letter of a notification of ${id}: ${body}` }) as const,
+      ),
+    ]
+  })
+}
+
+/** Without the token of the player, and what is secret in the address of what it plays. */
+function asKept(body: string): string {
+  return body
+    .replace(/("token":")[^"]*/, '$1[redacted]')
+    .replace(/("streamUrl":")([^"]*)/, (_, name: string, address: string) => name + withoutSecrets(address))
 }
 
 /** A notification that was accepted makes the list due; who stood still or was told to stay away may be late. */

@@ -1,6 +1,6 @@
 import type { Sandbox, TruePlayer } from '../../../sandbox/src/index.ts'
 import type { Examination, Finding } from './examination.ts'
-import { examineHeed, examineNotices, withoutSecrets } from './notices.ts'
+import { examineHeed, examineNotices, examineStrange, withoutSecrets } from './notices.ts'
 import { type OurClocks, ourClocks, type Span } from './our-clocks.ts'
 import { compareTable, type ExpectedRow, type Row, Rule, readSchema, type StoredSchema } from './rows.ts'
 import { examineWatched } from './watched.ts'
@@ -79,6 +79,7 @@ export async function examinePlayers(examination: Examination): Promise<readonly
     ...(await examineWatched(examination, stored.get('cloud_player')!)),
     ...examineNotices(examination, stored.get('notification')!),
     ...examineHeed(examination),
+    ...(await examineStrange(examination)),
   ]
 }
 

@@ -92,9 +92,24 @@ export function timesIn({ stream, step }: Series, { from, to }: Asked): readonly
 
 /** Whether the value of a time was in the answer to a question. */
 export function isServed(truth: AnalyticsTruth, series: Series, at: number, asked: Asked): boolean {
-  if (asked.answer !== 'served') return false
+  if (asked.answer !== 'served' || isStrange(truth, series, at, asked)) return false
   const { operation, step, allowance } = series
   return truth.servedFrom(operation, at, step) <= asked.time / 1_000 - allowance.dataDelay
+}
+
+const said = ['productType', 'metric', 'aggregateGranularity', 'cname'] as const
+
+/** How the answer to a question told the value of a time, where nobody can read it. */
+export function isStrange(
+  truth: AnalyticsTruth,
+  { operation, step, allowance, uids }: Pick<Series, 'operation' | 'step' | 'allowance' | 'uids'>,
+  at: number,
+  { query, time, answer }: Asked,
+): boolean {
+  if (answer !== 'served' || uids !== '') return false
+  if (truth.servedFrom(operation, at, step) > time / 1_000 - allowance.dataDelay) return false
+  const words = said.map(name => query.get(name) ?? '')
+  return truth.strangeness({ operation, words, time }, at) !== undefined
 }
 
 /** The value of a time as an answer told it, or as it is in the end. */

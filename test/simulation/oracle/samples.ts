@@ -4,6 +4,7 @@ import type { CallJudge, StoredSeries } from './by-call.ts'
 import { allowanceOf } from './contract.ts'
 import { areDetailsDue, callsGivenUp, type Extent, extentOf, hasRoom, readListed } from './details.ts'
 import type { Examination } from './examination.ts'
+import { hasHeavySeconds, isBeyond } from './heavy.ts'
 import { isMeasured } from './selection.ts'
 
 type Switches = Examination['sandbox']['settings']['switches']
@@ -26,11 +27,13 @@ export async function judgeSamples(examination: Examination): Promise<CallJudge>
     ),
     ({ key }) => key,
   )
-  // What cannot be read is stored as far as it can, where each answer came whole.
+  // What cannot be read is stored as far as it can, where each answer came whole; and what has a heavy second but for that.
   const { isCalm = false, faults } = examination
   const lost = await callsGivenUp(
     examination,
-    isCalm && faults.length === 0 ? `reason <> 'unreadable'` : 'true',
+    (isCalm && faults.length === 0) || hasHeavySeconds(examination)
+      ? `reason not in ('unreadable', 'too_large')`
+      : 'true',
   )
   const isListed = await readListed(examination)
   const starts = startsOf(examination)
@@ -47,7 +50,7 @@ export async function judgeSamples(examination: Examination): Promise<CallJudge>
         isRoomy && allowance !== undefined && areDetailsDue(examination, call, allowance) && isListed(call)
       if (isDue && !lost.has(`${app} call-sessions ${call.callId}`)) {
         const stored = new Set((sids.get(key) ?? []).map(({ sid }) => sid))
-        for (const { sid } of expectedSessions(call))
+        for (const { sid } of expectedSessions(examination, call))
           if (!stored.has(sid)) found.add('lost', `${app} call-sessions`, `${call.callId} ${sid}`)
       }
       const mustHave =
@@ -64,7 +67,10 @@ export async function judgeSamples(examination: Examination): Promise<CallJudge>
     calls: new Set(judged.keys()),
     judge: async ({ key, series, truth }) => {
       const { call, mustHave } = judged.get(key)!
-      const world = { switches, starts: starts.get(key) ?? [], extent: extentOf(call), mustHave }
+      const listed = new Set(expectedSessions(examination, call).map(({ sid }) => sid))
+      const isServed = (sid: string, at: number) => listed.has(sid) && !isBeyond(call, sid, at)
+      const extent = extentOf(call)
+      const world = { switches, starts: starts.get(key) ?? [], extent, mustHave, isServed }
       compareSeries(found, key, truth, series, world)
     },
     findings: () => found.list(),
@@ -72,9 +78,11 @@ export async function judgeSamples(examination: Examination): Promise<CallJudge>
 }
 
 /** Those whose stay touches what is asked about. */
-function expectedSessions(call: TrueCall) {
+function expectedSessions({ sandbox }: Examination, call: TrueCall) {
   const { from, to } = extentOf(call)
-  return call.sessions.filter(({ item }) => item.join_ts <= to && item.leave_ts >= from)
+  // The last to join are on the first page.
+  const served = call.isCut ? call.sessions.slice(-sandbox.settings.switches.mostPerPage) : call.sessions
+  return served.filter(({ item }) => item.join_ts <= to && item.leave_ts >= from)
 }
 
 /** Where questions about the metrics of a call began, Unix seconds. */
@@ -94,8 +102,9 @@ interface World {
   readonly switches: Switches
   readonly starts: readonly number[]
   readonly extent: Extent
-  /** All values must be there. */
+  /** All values must be there that are served. */
   readonly mustHave: boolean
+  readonly isServed: (sid: string, at: number) => boolean
 }
 
 function compareSeries(
@@ -121,16 +130,16 @@ function compareSeries(
 function compareValues(
   found: Findings,
   name: string,
-  { moments, values }: TrueSeries,
+  { sid, moments, values }: TrueSeries,
   pairs: string | undefined,
-  { extent: { from, to }, mustHave, switches }: World,
+  { extent: { from, to }, mustHave, switches, isServed }: World,
 ): void {
   // Of the last second of a question some answers do not tell.
   const served = switches.metricsEnd === 'inclusive' ? 1 : 0
   const expected: string[] = []
   moments.forEach((moment, n) => {
     const value = values[n]
-    if (typeof value === 'number' && moment >= from && moment < to + served)
+    if (typeof value === 'number' && moment >= from && moment < to + served && isServed(sid, moment))
       expected.push(`${moment}=${value}`)
   })
   if (pairs === expected.join(',')) return
