@@ -49,7 +49,13 @@ async function judge(
   text: string,
   requests = 7,
   before = 3,
-  { state = 'losing', lost = 1, refused = [] as readonly number[], isAnswered = false } = {},
+  {
+    state = 'losing',
+    lost = 1,
+    refused = [] as readonly number[],
+    isAnswered = false,
+    strange = [] as readonly string[],
+  } = {},
 ): Promise<readonly string[]> {
   const rows = async (query: string) => {
     if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }].slice(1 - lost)
@@ -78,7 +84,11 @@ async function judge(
   }))
   const answered = isAnswered ? [{ status: 200, operation: 'callSearch', time: now }] : []
   const all = [...answers, ...limited, ...answered]
-  const sandbox = { arrivals: { list: (after: number, most: number) => all.slice(after, after + most) } }
+  const notices = (app: string) => (app === 'a' ? [{ bodies: strange }, { bodies: [] }] : [])
+  const sandbox = {
+    ...{ settings: { quirks: { strangeNotice: strange.length > 0 ? 1 : 0 } }, notices },
+    arrivals: { list: (after: number, most: number) => all.slice(after, after + most) },
+  }
   const apps = ['a', 'b'].map(id => ({ id, plan: 'premium' }))
   const examination = {
     ...{ rows, sandbox, apps, isCalm: true, faults: [], askers: [{}], end: now },
@@ -108,6 +118,22 @@ describe('what a daemon exports', () => {
     expect(await judge(fewer, 7, 2)).toEqual([])
     expect(await judge(fewer.replace('state="open"} 2', 'state="open"} 1'), 7, 2)).toEqual([
       expect.stringMatching(/gaps.* is 1, and the ledger has 2 to 3/),
+    ])
+  })
+
+  it('counts each notification that nobody can read, and what is set aside of it', async () => {
+    const told = (notifications: number, letters: number) => `${well}
+penstock_notifications_total{app="a",outcome="malformed"} ${notifications}
+penstock_notifications_total{app="a",outcome="stored"} 7
+penstock_dead_letters_total{stream="cloud-players",reason="malformed"} ${letters}
+`
+    const strange = ['one', 'two']
+    expect(await judge(told(2, 2), 7, 3, { strange })).toEqual([])
+    expect(await judge(told(1, 2), 7, 3, { strange })).toEqual([
+      expect.stringMatching(/^metric: notifications_total: .*1 malformed of a, and 2 were sent$/),
+    ])
+    expect(await judge(told(2, 1), 7, 3, { strange })).toEqual([
+      expect.stringMatching(/^metric: dead_letters_total: .*1 of notifications, and 2 were sent$/),
     ])
   })
 
