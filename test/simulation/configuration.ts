@@ -1,5 +1,6 @@
 import type { Switches } from '../../sandbox/src/index.ts'
-import type { Demands, Drawn, DrawnApp, Pace } from './draw.ts'
+import type { Demands } from './demands.ts'
+import type { Drawn, DrawnApp, Pace } from './draw.ts'
 import {
   type Allowance,
   type AnalyticsGroup,

@@ -1,4 +1,4 @@
-import { machineFaults } from './draw.ts'
+import { machineFaults } from './demands.ts'
 import { callFaults } from './faults.ts'
 import type { Server } from './server.ts'
 import { spellKinds } from './spells.ts'

@@ -1,5 +1,6 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { type DayMoments, type Drawn, type Lowered, zones } from './draw.ts'
+import { type DayMoments, type Lowered, zones } from './demands.ts'
+import type { Drawn } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
 import { examineAges, kept, readKept } from './oracle/ages.ts'

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/clock/system.ts'
 import type { TestServer } from '../support/postgres.ts'
-import { type FaultClass, faultClasses } from './draw.ts'
+import { type FaultClass, faultClasses } from './demands.ts'
 import type { Plan } from './oracle/contract.ts'
 import { type RunResult, runSimulation } from './run.ts'
 import { tours } from './tours.ts'

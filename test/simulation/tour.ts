@@ -1,4 +1,4 @@
-import { type Demands, type FaultClass, faultClasses } from './draw.ts'
+import { type Demands, type FaultClass, faultClasses } from './demands.ts'
 import { type Spell, spellOf } from './spells.ts'
 
 /** A world made for what chance brings too rarely: much of it in one short run, whatever the seed. */

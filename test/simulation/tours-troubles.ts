@@ -1,4 +1,4 @@
-import { faultClasses } from './draw.ts'
+import { faultClasses } from './demands.ts'
 import { spellOf } from './spells.ts'
 import { minute, plain, second, small, spellsOn, type Tour } from './tour.ts'
 

@@ -1,4 +1,4 @@
-import { faultClasses, monday } from './draw.ts'
+import { faultClasses, monday } from './demands.ts'
 import { spellOf, type Unreadable } from './spells.ts'
 import { calm, minute, plain, second, type Tour, troubledBy } from './tour.ts'
 import {

@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
 import type { Random } from '../../src/clock/clock.ts'
-import type { DatabaseMoment, Drawn, FaultClass, Standstill } from './draw.ts'
+import type { DatabaseMoment, FaultClass, Standstill } from './demands.ts'
+import type { Drawn } from './draw.ts'
 import type { Kernel, Process } from './kernel.ts'
 import type { Server } from './server.ts'
 

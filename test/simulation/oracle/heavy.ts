@@ -131,9 +131,11 @@ function judgeCut(
   call: TrueCall,
   gaps: readonly Gap[],
 ): void {
-  const unreadable = gaps.filter(({ reason }) => reason === 'unreadable')
+  const { mostPerPage, sessionPages } = examination.sandbox.settings.switches
+  // Where a further page is refused, that may be what it met last.
+  const whys = sessionPages === 'refused' ? ['unreadable', 'refused'] : ['unreadable']
+  const unreadable = gaps.filter(({ reason }) => whys.includes(reason))
   const mayBe = key.split(' ')[1] === 'call-sessions' && lacksPages(examination, call)
-  const { mostPerPage } = examination.sandbox.settings.switches
   const isFull = ({ from, to }: Pick<Gap, 'from' | 'to'>) =>
     call.sessions.filter(({ item }) => item.join_ts <= to && item.leave_ts >= from).length > mostPerPage
   for (const gap of unreadable)

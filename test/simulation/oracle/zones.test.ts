@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { zones } from '../draw.ts'
+import { zones } from '../demands.ts'
 import { clockAt, clockInSql, hoursAhead, momentOf } from './zones.ts'
 
 const turns = zones['America/New_York']
