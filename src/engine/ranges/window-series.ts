@@ -20,6 +20,9 @@ const OVERFULL_TEACHES = 2
 /** What fails while others are answered may do so by chance; so often in a row it is the question itself. */
 const ALONE_TEACHES = 2
 
+/** Of more windows that could not be read one after the other it is the provider that cannot be read. */
+const MOST_PARTS = 8
+
 /** After so many windows that were not overfull, longer ones are tried. */
 const WELL_TEACHES = 16
 
@@ -161,18 +164,31 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
     return 'asked again'
   }
   if (isPart && range.to - range.from <= step) return 'spoilt'
-  if (!isPart && state.parts.length > 0) return 'asked again'
+  if (!isPart && state.parts.length > 0) {
+    // It has its turn as one of the parts, and what is newer still is asked for beside it.
+    state.parts = state.parts.length < MOST_PARTS ? [...state.parts, range] : []
+    return 'asked again'
+  }
   partWindow(state, range, step)
+  // What is asked for next is another question, and something was read since this one was a part.
+  if (state.readBeside) state.failures = 1
   state.readBeside = false
   state.unreadableParts = 0
   return 'asked again'
 }
 
-/** The answer about a window is larger than is taken: its halves are read instead. */
-export function noteTooLarge(state: SeriesState, range: Range, step: number): void {
+/**
+ * The answer about a window is larger than is taken: its halves are read instead. `spoilt`: it is a single step, which was
+ * too much just before as well.
+ */
+export function noteTooLarge(state: SeriesState, range: Range, step: number): 'asked again' | 'spoilt' {
+  const isStep = range.to - range.from <= step
+  const isAgain = state.spoilt !== undefined && isSame(state.spoilt, range)
   state.spoilt = range
+  if (isStep) return isAgain ? 'spoilt' : 'asked again'
   state.readBeside = false
   noteOverfull(state, range, step)
+  return 'asked again'
 }
 
 /** A window has so many pages that it leaves what may be asked for before they are read: shorter ones are planned. */

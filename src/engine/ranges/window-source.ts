@@ -300,6 +300,7 @@ export class WindowSource implements WorkSource {
     // Refusals of a range and failures of the group are passed within minutes: they make no first failure of the question late.
     state.failures = isOfQuestion && !state.isFailing ? 1 : state.failures + 1
     state.isFailing = isOfQuestion
+    const reason = unreadable(failure.kind, ended)
     const patience = {
       available: reading.rules.availableData,
       chance: this.#context.random.next(),
@@ -308,7 +309,6 @@ export class WindowSource implements WorkSource {
     }
     state.notBefore = this.#context.clock.monotonic() + questionPause(failure, state.failures, patience)
     await reportFailure({ ...this.#context, stream, series: series.key }, failure)
-    const reason = unreadable(failure.kind, ended)
     if (reason) await this.#giveUp(reading, reason)
   }
 
@@ -351,7 +351,5 @@ function unreadable(
     return isSpoilt ? 'unreadable' : undefined
   }
   if (kind !== 'too_large') return undefined
-  if (range.to - range.from <= series.step) return state.failures > 1 ? 'too_large' : undefined
-  noteTooLarge(state, range, series.step)
-  return undefined
+  return noteTooLarge(state, range, series.step) === 'spoilt' ? 'too_large' : undefined
 }

@@ -96,45 +96,79 @@ describe.each(['malformed', 'too_large'] as const)('an answer that is %s', kind 
   })
 })
 
-describe.each(['malformed', 'too_large'] as const)('one value of which every answer is %s', kind => {
-  /** Fifty minutes, in which a look every ten seconds tells how old the newest value is that was read. */
-  async function pass() {
-    const spoilt = { from: 0 }
-    const isAbout = ({ from, to }: { from: number; to: number }) => from <= spoilt.from && spoilt.from < to
-    const harness = makeHarness(asked => (isAbout(asked) ? kind : { items: [] }), realtime)
-    const { source, work, clock, progress, store, asked } = harness
-    spoilt.from = Math.floor((nowOf(harness) + 600) / 20) * 20
-    await source.begin()
-    const ages: number[] = []
-    let askedAfter = 0
-    for (let n = 0; n < 300; n++) {
-      const until = asked.length
-      const isKnown = store.gaps.length > 0
-      await work(1)
-      if (isKnown) askedAfter += asked.slice(until).filter(isAbout).length
-      await clock.advance(10 * second)
-      const { seen, covered } = progress()
-      ages.push(nowOf(harness) - Math.max(0, ...[...seen, ...covered].map(({ to }) => to)))
-    }
-    return { ages: ages.slice(30), gaps: store.gaps, spoilt, askedAfter, covered: progress().covered }
+type Spoilt = readonly (readonly [after: number, kind: 'malformed' | 'too_large'])[]
+
+/**
+ * Of some values, so many seconds after the beginning, every answer is of that kind. A look every ten seconds, for eighty
+ * minutes, tells how old the newest value is that was read.
+ */
+async function pass(spoilt: Spoilt) {
+  const begun = { at: 0 }
+  const kindOf = ({ from, to }: { readonly from: number; readonly to: number }) =>
+    spoilt.find(([after]) => from <= begun.at + after && begun.at + after < to)?.[1]
+  const harness = makeHarness(asked => kindOf(asked) ?? { items: [] }, realtime)
+  const { source, work, clock, progress, store, asked } = harness
+  begun.at = Math.floor(nowOf(harness) / 20) * 20
+  await source.begin()
+  const ages: number[] = []
+  let askedAfter = 0
+  for (let n = 0; n < 480; n++) {
+    const until = asked.length
+    const isKnown = store.gaps.length > 0
+    await work(1)
+    if (isKnown) askedAfter += asked.slice(until).filter(kindOf).length
+    await clock.advance(10 * second)
+    const { seen, covered } = progress()
+    ages.push(nowOf(harness) - Math.max(0, ...[...seen, ...covered].map(({ to }) => to)))
   }
+  const { covered } = progress()
+  return { ages: ages.slice(30), gaps: store.gaps, begun: begun.at, askedAfter, covered }
+}
+
+describe.each(['malformed', 'too_large'] as const)('one value of which every answer is %s', kind => {
+  const spoilt = [[600, kind]] as const
 
   it('keeps no newer value from being read for longer than it takes to fail twice', async () => {
-    const { ages } = await pass()
+    const { ages } = await pass(spoilt)
     // The usual interval, and pauses of a minute and of a tenth of what is available.
     expect(Math.max(...ages)).toBeLessThan(300 + 60 + 240 + 90)
   })
 
   it('is the only one that is given up, while it can still be had', async () => {
-    const { gaps, spoilt, covered } = await pass()
+    const { gaps, begun, covered } = await pass(spoilt)
     const reason = kind === 'malformed' ? 'unreadable' : 'too_large'
-    expect(gaps).toMatchObject([{ reason, from: spoilt.from, to: spoilt.from + 20 }])
-    expect(covered.at(-2)!.to).toBe(spoilt.from)
-    expect(covered.at(-1)!.from).toBe(spoilt.from + 20)
+    expect(gaps).toMatchObject([{ reason, from: begun + 600, to: begun + 620 }])
+    expect(covered.at(-2)!.to).toBe(begun + 600)
+    expect(covered.at(-1)!.from).toBe(begun + 620)
   })
 
   it('is not asked about any more with others once it is given up', async () => {
-    expect((await pass()).askedAfter).toBe(0)
+    expect((await pass(spoilt)).askedAfter).toBe(0)
+  })
+})
+
+describe('several values of which no answer can be read', () => {
+  const cases: readonly Spoilt[] = [
+    [
+      [1_540, 'malformed'],
+      [2_320, 'malformed'],
+    ],
+    [
+      [660, 'malformed'],
+      [700, 'too_large'],
+      [1_100, 'malformed'],
+    ],
+    [
+      [1_400, 'malformed'],
+      [1_660, 'malformed'],
+      [1_860, 'malformed'],
+      [2_220, 'malformed'],
+    ],
+  ]
+
+  it.each(cases)('keep none from being read for much longer than one does', async (...spoilt) => {
+    const { ages } = await pass(spoilt)
+    expect(Math.max(...ages)).toBeLessThan(1.5 * (300 + 60 + 240 + 90))
   })
 })
 

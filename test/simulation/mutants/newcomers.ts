@@ -252,10 +252,8 @@ export const newcomers: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/engine/ranges/window-source.ts',
-    find: `if (kind !== 'too_large') return undefined
-  if (range.to`,
+    find: "if (kind !== 'too_large') return undefined",
     put: `if (kind === 'latency_limit') return 'unreadable'
-  if (kind !== 'too_large') return undefined
-  if (range.to`,
+  if (kind !== 'too_large') return undefined`,
   },
 ]
