@@ -1,5 +1,4 @@
-import type { Clock } from '../clock/clock.ts'
-import type { Turns } from '../clock/turns.ts'
+import type { Clock, Turns } from '../clock/clock.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import type { Purpose } from '../planning/shares.ts'
 import type { RequestLine } from '../provider/operation.ts'

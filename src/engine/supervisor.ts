@@ -1,5 +1,4 @@
-import { type Clock, type Random, within } from '../clock/clock.ts'
-import { createTurns } from '../clock/turns.ts'
+import { type Clock, createTurns, type Random, within } from '../clock/clock.ts'
 import type { WeekHours } from '../planning/cadence.ts'
 import { type Backoff, retryDelay } from '../planning/retry.ts'
 import { families } from '../provider/operation.ts'

@@ -1,6 +1,5 @@
 import type pg from 'pg'
-import type { Clock } from '../clock/clock.ts'
-import { createTurns } from '../clock/turns.ts'
+import { type Clock, createTurns } from '../clock/clock.ts'
 import type { Claim, Fence, Ownership } from '../engine/ports.ts'
 import { fairShares } from '../planning/fair-shares.ts'
 import { type ConnectOptions, connectOnce } from './connect.ts'

@@ -17,6 +17,7 @@ import {
 } from './group-scheduler.ts'
 import { WindowBacklog } from './window-backlog.ts'
 import { type Followed, WindowFollowing, type WindowSourceContext } from './window-following.ts'
+import { type Offer, offersOf, timeOfferOf, waitOf } from './window-offers.ts'
 import { type ReadingResult, readWindow, toldBy, type WindowReading } from './window-reading.ts'
 import {
   isBehindOthers,
@@ -28,12 +29,8 @@ import {
   noteTooLarge,
   noteTooLong,
   noteWhole,
-  type Offer,
-  offersOf,
   type SeriesState,
-  timeOfferOf,
   trustSeries,
-  waitOf,
 } from './window-series.ts'
 
 /** What has expired is moved to the gap ledger at least this often, ms, and before each reading. */
