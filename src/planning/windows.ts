@@ -149,7 +149,8 @@ function newestWindow(
   limit: number,
 ): Range | undefined {
   const { lowerBound, upperBound } = frame
-  const earliest = Math.max(lowerBound, upperBound - limit, lastGivenUp(coverage, frame)?.to ?? lowerBound)
+  const givenUp = floorTo(lastGivenUp(coverage, frame)?.to ?? lowerBound, rules.step)
+  const earliest = Math.max(lowerBound, upperBound - limit, givenUp)
   if (rules.frame === 'full') return earliest < upperBound ? { from: earliest, to: upperBound } : undefined
   const tail = unsettled(coverage, frame).at(-1)
   if (tail?.to !== upperBound) return undefined
@@ -179,8 +180,8 @@ function oldestWindow(
   const first = targets[0]
   if (first === undefined) return undefined
   const from = floorTo(first.from, rules.step)
-  const givenUp = lost.find(range => range.from > first.from)?.from ?? Number.POSITIVE_INFINITY
-  const end = Math.min(from + limit, floorTo(givenUp, rules.step), frame.upperBound)
+  const givenUp = lost.map(range => ceilTo(range.from, rules.step)).find(at => at > from)
+  const end = Math.min(from + limit, givenUp ?? frame.upperBound, frame.upperBound)
   if (rules.frame === 'full') return { from, to: end }
   const last = subtract(targets, between(end, frame.upperBound)).at(-1)!
   return { from, to: ceilTo(last.to, rules.step) }

@@ -50,6 +50,21 @@ const cases = fc
   .tuple(someRules, moment)
   .chain(([rules, now]) => pasts(rules, now).map(past => ({ rules, now, past })))
 
+it('whatever was given up, each window has whole steps, and one at least', () => {
+  fc.assert(
+    fc.property(cases, ({ rules, now, past }) => {
+      for (const purpose of purposes) {
+        const window = planWindow(rules, past, now, purpose)
+        if (!window) continue
+        expect(window.from % rules.step).toBe(0)
+        expect(window.to % rules.step).toBe(0)
+        expect(window.to).toBeGreaterThan(window.from)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 /** Where something can change: the ends of all ranges, and the steps beside them. */
 function placesToLook(
   { backlogFrom, covered, seen, lost, wanted }: Coverage,
@@ -161,15 +176,22 @@ describe('a window, over all plans and streams', () => {
             { from: newest.from, to: Number.MAX_SAFE_INTEGER },
           ]),
         )
-        // Windows that are laid from the newest backwards are as few as possible.
+        // Windows that are laid from the newest backwards are as few as possible, between the places where something was given up.
+        const barriers = past.lost.map(({ from }) => Math.ceil(from / rules.step) * rules.step)
+        const edges = [Number.NEGATIVE_INFINITY, ...new Set(barriers), Number.POSITIVE_INFINITY]
         let fewest = 0
-        let reached = Number.POSITIVE_INFINITY
-        for (const { from, to } of targets.toReversed()) {
-          const [first, last] = [Math.floor(from / rules.step), Math.ceil(Math.min(to, reached) / rules.step)]
-          if (last <= first) continue
-          const windows = Math.ceil(((last - first) * rules.step) / longestWindow(rules))
-          fewest += windows
-          reached = Math.min(last * rules.step, reached) - windows * longestWindow(rules)
+        for (const [place, start] of edges.slice(0, -1).entries()) {
+          let reached = edges[place + 1]!
+          for (const { from, to } of targets.toReversed()) {
+            const [first, last] = [
+              Math.floor(Math.max(from, start) / rules.step),
+              Math.ceil(Math.min(to, reached) / rules.step),
+            ]
+            if (last <= first) continue
+            const windows = Math.ceil(((last - first) * rules.step) / longestWindow(rules))
+            fewest += windows
+            reached = Math.min(last * rules.step, reached) - windows * longestWindow(rules)
+          }
         }
         expect(upperBound).toBeGreaterThanOrEqual(newest.to)
         expect(planned).toBe(fewest)

@@ -71,7 +71,7 @@ export const spoiltRanges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/planning/windows.ts',
-    find: 'const earliest = Math.max(lowerBound, upperBound - limit, lastGivenUp(coverage, frame)?.to ?? lowerBound)',
-    put: 'const earliest = Math.max(lowerBound, upperBound - limit, lastGivenUp(coverage, frame)?.from ?? lowerBound)',
+    find: 'const earliest = Math.max(lowerBound, upperBound - limit, givenUp)',
+    put: 'const earliest = givenUp > upperBound ? givenUp : Math.max(lowerBound, upperBound - limit)',
   },
 ]
