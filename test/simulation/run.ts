@@ -172,6 +172,7 @@ class Run {
     })
     this.#sandbox = createSandbox({
       ...{ clock: this.kernel.clock, seed, switches, quirks, profile, deliver },
+      faults: this.#drawn.unreadable,
       apps: apps.map(app => withPlan(this.#keys.known(app), () => this.#planOf(app))),
     })
     const made = { at: Number.NEGATIVE_INFINITY }

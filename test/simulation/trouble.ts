@@ -47,7 +47,6 @@ export function scheduleTrouble(options: TroubleOptions): void {
     const inForce = drawn.spells.filter(({ from, to }) => from <= now && now < to)
     sandbox.faults.set([...inForce.flatMap(({ rules }) => rules), ...drawn.unreadable])
   }
-  arm()
   for (const { from, to } of drawn.spells) {
     kernel.after(from, undefined, arm)
     kernel.after(to, undefined, arm)
