@@ -22,9 +22,9 @@ export function isEmptyAnswer(page: PageCommit): boolean {
 
 /**
  * Progress by compare-and-set and the settled debit of each answer, under the fence of its own app; what is of a room, only
- * while that is verified, with the repair of what was lost of it. A room's own log verifies it, where nothing else can come of that: no hole, no loss, nothing that
- * the feed told and that waits, and no feed that is being stored. Else it goes by itself. Each row is found by a look-up of its
- * own ("offset 0"), since a join would read all progress and all debits.
+ * while that is verified, with the repair of what was lost of it. A room's own log verifies it, where nothing else can come of
+ * that: no hole, no loss, nothing that the feed told and that waits, and no feed that is being stored. Else it goes by itself.
+ * Each row is found by a look-up of its own ("offset 0"), since a join would read all progress and all debits.
  */
 export const emptyAnswers = statement(
   'commit_empty_answers',
