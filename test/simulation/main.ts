@@ -6,11 +6,12 @@ import { type FaultClass, faultClasses } from './demands.ts'
 import { callsADay, eventsADay, missed, playGate, tenantDays } from './gate.ts'
 import { plans } from './oracle/contract.ts'
 import { play, say, type Told } from './play.ts'
-import { tours } from './tours.ts'
+import { tours, worldOf } from './tours.ts'
 
 const usage = `npm run sim -- [--seed N] [--seeds K] [--days D | --tour NAME] [--plan PLAN] [--without CLASS,...] [--once] [--patience M] [--calm M] [--classes C] [--json] [--verbose]
 npm run sim -- --gate [--jobs J] [--tenant-days T] [--minutes M] [--record FILE]
-A run plays D days of faults and what heals them; every seed is played twice, and both must be equal, unless --once is said.
+A seed plays the world that it draws: D days of faults, and what heals them. Without days, tour, plan or classes the first ones play
+the tours, each another one: --seeds ${Object.keys(tours).length} --once plays all. Every run is played twice, and both must be equal, unless --once is said.
 A gate plays the seeds that once failed and then others, J at a time, until T tenant-days were played and every kind of
 trouble has happened; or until M minutes are over, whatever is missing by then: one tenant-day is ${eventsADay} events and ${callsADay} calls of an app. With a record,
 seeds that stand there are not played again.
@@ -31,7 +32,7 @@ function readArguments() {
     options: {
       seed: text('1'),
       seeds: text('1'),
-      days: text('0.06'),
+      days: { type: 'string' },
       tour: { type: 'string' },
       plan: { type: 'string' },
       without: text(''),
@@ -49,7 +50,7 @@ function readArguments() {
     },
   })
   const numbers = {
-    ...{ seed: Number(values.seed), seeds: Number(values.seeds), days: Number(values.days) },
+    ...{ seed: Number(values.seed), seeds: Number(values.seeds), days: Number(values.days ?? 0.06) },
     ...{
       jobs: Number(values.jobs),
       tenantDays: Number(values['tenant-days']),
@@ -69,14 +70,20 @@ function readArguments() {
   const isCalm = calm === undefined || calm >= 0
   if (Object.values(numbers).some(number => !(number > 0)) || !isKnown || !isCalm) throw new TypeError(usage)
   const { once, json, verbose, gate, record } = values
-  return { ...numbers, calm, classes, tour, plan, without, once, json, verbose, gate, record }
+  // Who says what the world is to be like means the world that the seed draws.
+  const isDrawn = values.days !== undefined || plan !== undefined || classes !== undefined
+  return { ...numbers, calm, classes, tour, plan, isDrawn, without, once, json, verbose, gate, record }
 }
 
 async function playSeeds(asked: Arguments): Promise<readonly Told[]> {
   const server = await startTestServer()
   try {
     const told: Told[] = []
-    for (let n = 0; n < asked.seeds; n++) told.push(await play(server, { ...asked, seed: asked.seed + n }))
+    for (let n = 0; n < asked.seeds; n++) {
+      const seed = asked.seed + n
+      const world = asked.tour !== undefined || asked.isDrawn ? { seed } : worldOf(seed)
+      told.push(await play(server, { ...asked, ...world }))
+    }
     return told
   } finally {
     await server.stop()

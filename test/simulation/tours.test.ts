@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Switches, switchTable } from '../../sandbox/src/index.ts'
 import { draw } from './draw.ts'
-import { tours } from './tours.ts'
+import { tours, worldOf } from './tours.ts'
 
 /** Ways of answering in which no tour goes, and why. */
 const left: Readonly<Partial<Record<keyof Switches, readonly string[]>>> = {
@@ -44,5 +44,11 @@ describe('the tours', () => {
     const switchesOf = (seed: number) => drawnBy(seed).map(({ switches }) => JSON.stringify(switches))
     const first = new Set(switchesOf(1))
     expect(switchesOf(2).filter(each => first.has(each))).toEqual([])
+  })
+
+  it('are played by the first seeds, each once', () => {
+    const names = Object.keys(tours)
+    expect(names.map((_, n) => worldOf(n + 1).tour)).toEqual(names)
+    expect(worldOf(names.length + 1)).toEqual({ seed: names.length + 1 })
   })
 })

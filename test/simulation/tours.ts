@@ -29,36 +29,18 @@ import { answers, machines, outages } from './tours-troubles.ts'
 /** Every kind of trouble that a gate wants, the longest first. */
 export const troubles = named({ outages, answers, machines })
 
-export const tours: Readonly<Record<string, Tour>> = {
-  ...troubles,
-  ...named({
-    ...{ lives, numbers, silence, pages, calls, long, whole, budgets, hands, ages },
-    late,
-    reuse,
-    midnights,
-    nights,
-    commits,
-    denied,
-    pauses,
-    relays,
-    severed,
-    marks,
-    parts,
-    lessons,
-    spending,
-    wishes,
-    narrowed,
-    discreet,
-    quiet,
-    chosen,
-    weeks,
-    turned,
-    partly,
-    changes,
-    heavy,
-    deadly,
-    crowd,
-  }),
+/** Those that catch most of what is planted come first: who plays twenty worlds plays these. */
+export const tours: Readonly<Record<string, Tour>> = named({
+  ...{ lives, silence, calls, outages, late, long, ages, pages, lessons, answers },
+  ...{ commits, pauses, wishes, heavy, reuse, spending, hands, relays, weeks, crowd },
+  ...{ changes, marks, turned, midnights, budgets, chosen, machines, discreet, quiet, deadly },
+  ...{ nights, parts, numbers, whole, narrowed, partly, denied, severed },
+})
+
+/** What a seed plays where neither a tour nor a length is told: each of the first ones a tour, the others what they draw. */
+export function worldOf(seed: number): { readonly seed: number; readonly tour?: string } {
+  const tour = Object.keys(tours)[seed - 1]
+  return tour === undefined ? { seed } : { seed: 1, tour }
 }
 
 /** What a tour leaves open it draws by itself: otherwise all would go through the one world of their seed. */

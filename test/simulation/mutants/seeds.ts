@@ -1,6 +1,6 @@
 import { draw } from '../draw.ts'
 import { candidate } from '../gate.ts'
-import { tours } from '../tours.ts'
+import { tours, worldOf } from '../tours.ts'
 import type { World } from './play.ts'
 
 const day = 86_400_000
@@ -11,7 +11,7 @@ const start = 10
 
 /** The tours first: each holds more than a seed does. */
 export function worldsInOrder(most: number, days: number): readonly World[] {
-  const made = Object.keys(tours).map(tour => ({ seed: 1, tour }))
+  const made = Object.keys(tours).map((_, n) => worldOf(n + 1))
   const drawn = seedsInOrder(Math.max(0, most - made.length), days).map(seed => ({ seed }))
   return [...made, ...drawn].slice(0, most)
 }
