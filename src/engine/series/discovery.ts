@@ -118,11 +118,13 @@ export class Discovery {
     return spacingOf(rates) * 1_000
   }
 
-  /** Remembers a room as the store has it. */
+  /** Remembers a room as the store has it. Of what nobody wished for and nothing was ever stored there is a name alone. */
   #takeUp({ series, life, lastEventAt, region }: OpenSeries): RoomMemory {
+    const { app } = this.#context
     const rooms = this.#rooms
     const { activeEvery } = rooms.settings(rooms.parent)
-    const known = rooms.find(series) ?? rooms.add(series, 'store', life)
+    const isName = lastEventAt === null && !app.rooms.includes(series)
+    const known = rooms.find(series) ?? rooms.add(series, isName ? 'name' : 'store', life)
     known.whereabouts.named(region ?? '')
     const silence = this.#context.clock.now() - (lastEventAt ?? 0)
     rooms.seriesOf(known, rooms.parent).quiet = lastEventAt === null ? 0 : quietSince(activeEvery, silence)

@@ -353,7 +353,7 @@ export class Rescheduler {
   }
 }
 
-/** Nothing but a list of the app, such as that of calls, or the configuration names it. */
+/** Nothing but a list of the app, such as that of calls, ever named it. */
 function isNameOnly({ from, whereabouts }: RoomMemory): boolean {
   return from === 'name' && !whereabouts.isFound
 }

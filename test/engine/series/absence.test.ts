@@ -80,6 +80,18 @@ describe('a room whose log answers 404', () => {
     await stop()
   })
 
+  it('with a code ends at once after a restart, where nothing was ever stored of it but its name', async () => {
+    const { clock, transport, store, stop } = startApp(['algebra'])
+    for (const room of ['channel', 'physics']) store.put('room-events', room)
+    store.known.set('physics', { lastEventAt: clock.now() - hour })
+    transport.answers = ({ room }) => (room ? coded : { items: [] })
+    await clock.advance(second)
+    expect(store.forgotten).toEqual(['channel'])
+    await clock.advance(6 * minute)
+    expect(store.forgotten.toSorted()).toEqual(['algebra', 'channel', 'physics'])
+    await stop()
+  })
+
   it('with a code ends as soon after an outage of all logs', async () => {
     const { clock, transport, store, stop } = startApp(['algebra'])
     const [from, to] = [5 * minute, 35 * minute]
