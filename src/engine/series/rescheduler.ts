@@ -302,8 +302,11 @@ export class Rescheduler {
         return this.#afterEnd(name, region)
       this.#rooms.distrust(name)
       const row = schedule.fail(name)
-      const isNew = room.whereabouts.isTriedElsewhere() && row < this.#absences.size
-      return isNew || room.whereabouts.followsRumour(region) ? 0 : seriesPause(failure, row, random.next())
+      const { size: regions } = this.#absences
+      const isNew = room.whereabouts.isTriedElsewhere() && row < regions
+      if (isNew || room.whereabouts.followsRumour(region)) return 0
+      // Each region says so for itself: together they need not be asked ever more rarely.
+      return seriesPause(failure, Math.ceil(row / regions), random.next())
     }
     const room = this.#rooms.find(name)
     if (!room) return undefined

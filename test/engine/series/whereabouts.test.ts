@@ -78,6 +78,14 @@ describe('an app in two regions', () => {
     await app.stop()
   })
 
+  it('has a room of the configuration that no region knows believed to be none about as soon as one region would', async () => {
+    const app = startApp(['algebra'], undefined, {}, [...regions, 'na'])
+    app.transport.answers = ({ room }) => (room ? gone : { items: [] })
+    await app.clock.advance(15 * minute)
+    expect(app.store.forgotten).toEqual(['algebra'])
+    await app.stop()
+  })
+
   it('loses a room only when every region says so', async () => {
     const app = start(['algebra'])
     let away: (at: Asked) => boolean = ({ region }) => region === 'ap'
