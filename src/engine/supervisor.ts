@@ -234,7 +234,7 @@ export class Engine {
     const ended: Promise<void> = drained.done
       .catch(error => {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
-        if (this.#running.get(app.id)?.drained === drained) this.#running.delete(app.id)
+        return this.#endAll(app.id, drained, controller)
       })
       .finally(() => {
         this.#alive.delete(ended)
@@ -243,6 +243,17 @@ export class Engine {
       })
     this.#alive.set(ended, fence.shard)
     this.#running.set(app.id, { drained, controller, ended, epoch: fence.epoch })
+  }
+
+  /** Ends what goes on of an app of which a part had a fault: it begins anew after that, and is never drained twice. */
+  async #endAll(app: string, drained: RunningApp, controller: AbortController): Promise<void> {
+    controller.abort()
+    if (this.#running.get(app)?.drained === drained) {
+      this.#running.delete(app)
+      this.#ending.add(app)
+    }
+    await drained.ended()
+    this.#ending.delete(app)
   }
 
   #release(app: string, { controller }: Running): void {

@@ -280,6 +280,11 @@ export class Poller {
       const stands = this.#gauge()
       await this.#wakeup.wait(Math.min(stands, this.#nap()))
     }
+    await this.finished()
+  }
+
+  /** Resolves when every page in hand is finished or given up. */
+  async finished(): Promise<void> {
     await Promise.all(this.#inHand)
   }
 
