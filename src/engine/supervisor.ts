@@ -167,7 +167,14 @@ export class Engine {
     return apps.map(app => ({ app, shard: shardOf(app.id, this.#context.settings.shards) }))
   }
 
-  #adopt({ fences, surplus }: Claim): void {
+  /** What an app began, found and closed in the database it takes for done, as long as it is drained. */
+  #beginAnew(): void {
+    this.#context.log.warn('the database is an older one than before: all apps begin anew in it')
+    for (const [app, running] of [...this.#running]) void this.#endBeforeNext(app, running, running.ended)
+  }
+
+  #adopt({ fences, surplus, isOlder = false }: Claim): void {
+    if (isOlder) this.#beginAnew()
     this.#shards = fences.length
     this.#context.meter.owned(this.#shards)
     const byShard = new Map(fences.map(fence => [fence.shard, fence]))
@@ -234,7 +241,7 @@ export class Engine {
     const ended: Promise<void> = drained.done
       .catch(error => {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
-        return this.#endAll(app.id, drained, controller)
+        return this.#endBeforeNext(app.id, { drained, controller }, drained.ended())
       })
       .finally(() => {
         this.#alive.delete(ended)
@@ -245,14 +252,18 @@ export class Engine {
     this.#running.set(app.id, { drained, controller, ended, epoch: fence.epoch })
   }
 
-  /** Ends what goes on of an app of which a part had a fault: it begins anew after that, and is never drained twice. */
-  async #endAll(app: string, drained: RunningApp, controller: AbortController): Promise<void> {
+  /** Ends what goes on of an app, which begins anew after that: it is never drained twice at one time. */
+  async #endBeforeNext(
+    app: string,
+    { drained, controller }: Pick<Running, 'drained' | 'controller'>,
+    ended: Promise<void>,
+  ): Promise<void> {
     controller.abort()
     if (this.#running.get(app)?.drained === drained) {
       this.#running.delete(app)
       this.#ending.add(app)
     }
-    await drained.ended()
+    await ended
     this.#ending.delete(app)
   }
 

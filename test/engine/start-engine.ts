@@ -12,6 +12,8 @@ export class FakeOwnership implements Ownership {
   releases = 0
   error: Error | undefined
   hangs = false
+  /** As the next claim tells. */
+  isOlder = false
 
   constructor(fences: readonly Fence[]) {
     this.fences = fences
@@ -21,7 +23,9 @@ export class FakeOwnership implements Ownership {
     this.claims += 1
     if (this.hangs) await new Promise(() => {})
     if (this.error) throw this.error
-    return { fences: this.fences, surplus: this.surplus }
+    const { fences, surplus, isOlder } = this
+    this.isOlder = false
+    return { fences, surplus, ...(isOlder && { isOlder }) }
   }
 
   async release(shards?: readonly number[]): Promise<void> {

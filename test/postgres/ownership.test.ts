@@ -82,6 +82,50 @@ const epochs = (fences: readonly { readonly shard: number; readonly epoch: numbe
 
 const all = (epoch: number) => [0, 1, 2, 3].map(shard => [shard, epoch])
 
+describe('a database that is an older one than before', () => {
+  /** The session breaks, and the database has what it had so long ago, ms; what it says of its history is `mark` from then on. */
+  async function goBack(ms: number, mark?: string) {
+    await db.rows('update ingest.history set last_seen_at = last_seen_at - $1::interval', [
+      `${ms} milliseconds`,
+    ])
+    if (mark !== undefined) await db.rows('update ingest.history set mark = $1', [mark])
+    await breakSession('first')
+    onTestFinished(async () => void (await db.rows('truncate ingest.history')))
+  }
+  /** Whoever asks over the broken session learns no more than that it is. */
+  const claimed = ({ claim }: ReturnType<typeof owner>) => claim().catch(() => claim())
+  const told = async (one: ReturnType<typeof owner>) => (await claimed(one)).isOlder ?? false
+
+  it('is told of once, though all shards are still owned under the same epoch', async () => {
+    const first = owner('first')
+    expect(await told(first)).toBe(false)
+    await first.clock.advance(aSecond)
+    await db.advance(aSecond)
+    expect(await told(first)).toBe(false)
+    await goBack(86_400_000)
+    expect(await claimed(first)).toMatchObject({ isOlder: true, fences: { length: 4 } })
+    expect(await first.epochs()).toEqual(all(1))
+    expect(await told(first)).toBe(false)
+  })
+
+  it('is told of where it knows nothing of the history that was written in', async () => {
+    const first = owner('first')
+    await first.claim()
+    await goBack(0, 'another')
+    expect(await told(first)).toBe(true)
+  })
+
+  it('is none where next to nothing was lost, however long it was away, nor at the start', async () => {
+    const first = owner('first')
+    await first.claim()
+    await first.clock.advance(600 * aSecond)
+    await db.advance(600 * aSecond)
+    await goBack(5 * aSecond)
+    expect(await told(first)).toBe(false)
+    expect(await told(owner('second'))).toBe(false)
+  })
+})
+
 describe('ownership', () => {
   it('is of every shard for the first, at once, and renewed without another epoch', async () => {
     const first = owner('first')
