@@ -130,6 +130,7 @@ export class Engine {
     await Promise.all(ending.map(([, { ended }]) => ended))
     for (const [id] of ending) {
       this.#pacers.leave(id)
+      this.#admission.forget(id)
       this.#ending.delete(id)
     }
     this.#wakeup.notify()

@@ -353,6 +353,20 @@ describe('apps that come and go', () => {
     await stop()
   })
 
+  it('one that changes is asked at once, whatever it was refused for before, and no other one is', async () => {
+    const { clock, transport, engine, stop } = startEngine(['a1', 'a2', 'a3'])
+    transport.answers = ({ app }) => (app === 'a1' ? { items: [] } : 'no_access')
+    await clock.advance(10 * minute)
+    const since = transport.asked.length
+    await clock.advance(minute)
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1']))
+    const changed = engine.configure(apps('a1', 'a2', 'a3'), ['a2'])
+    await clock.advance(10 * second)
+    await changed
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1', 'a2']))
+    await stop()
+  })
+
   it('one that changes begins anew when its page is finished, and never twice at one time', async () => {
     const { clock, transport, store, engine, stop } = startEngine(['a1', 'a2'])
     await clock.advance(10 * second)
