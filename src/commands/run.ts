@@ -248,6 +248,8 @@ export class Daemon {
   async #release(): Promise<void> {
     const { engine, transport, ownership, pool, readings, meter } = this.#parts
     await engine.stop()
+    // What is under way still was given up: nobody would store it.
+    transport.giveUp()
     await transport.close()
     await ownership.close()
     await Promise.all([pool.end(), readings.end()])
