@@ -48,12 +48,15 @@ export class Poller {
 
   constructor(context: PollerContext) {
     this.#context = context
-    const { app, clock, streams } = context
+    const { app, clock, streams, settings } = context
     this.#wakeup = createWakeup(clock)
     this.#rooms = new Rooms(context)
     this.#feeds = new Map(feedSeries(app).map(series => [series, this.#gapsOf(series)]))
     this.#schedules = new Map(
-      streams.map(stream => [stream.name, new StreamSchedule(stream, clock, this.#regionOf(stream))]),
+      streams.map(stream => [
+        stream.name,
+        new StreamSchedule(stream, clock, settings.roomMemory, this.#regionOf(stream)),
+      ]),
     )
     this.#rescheduler = new Rescheduler(context, this.#rooms, {
       feedGaps: series => this.#feeds.get(series)!,
