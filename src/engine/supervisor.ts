@@ -87,6 +87,8 @@ export class Engine {
   /** It has owned shards, or looked for some that were free. */
   #hasClaimed = false
   #isPrepared = false
+  /** How often the database lost what had been written in it, as far as apps have begun anew for that. */
+  #setBack = 0
   /** Resolves when the engine has stopped. */
   readonly done: Promise<void>
 
@@ -174,8 +176,9 @@ export class Engine {
     for (const [app, running] of [...this.#running]) void this.#endBeforeNext(app, running, running.ended)
   }
 
-  #adopt({ fences, surplus, isOlder = false }: Claim): void {
-    if (isOlder) this.#beginAnew()
+  #adopt({ fences, surplus, setBack = 0 }: Claim): void {
+    if (setBack > this.#setBack) this.#beginAnew()
+    this.#setBack = setBack
     this.#shards = fences.length
     this.#context.meter.owned(this.#shards)
     const byShard = new Map(fences.map(fence => [fence.shard, fence]))

@@ -161,7 +161,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
         return {
           fences: fenced.filter(({ shard }) => !surplus.has(shard)).map(fenceOf),
           surplus: [...surplus],
-          ...(history.isOlder() && { isOlder: true }),
+          setBack: history.setBack(),
         }
       }),
     release: shards =>
@@ -192,7 +192,7 @@ function createHistory({ ask, clock }: Pick<OwnershipOptions, 'clock'> & { reado
   let mark: string | null = null
   /** The history that was written in last, and when on the monotonic clock, ms. */
   let last: { readonly mark: string; readonly at: number } | undefined
-  let isOlder = false
+  let setBack = 0
   return {
     /** To be called before anything is written in a new session. */
     read: async (): Promise<void> => {
@@ -200,18 +200,17 @@ function createHistory({ ask, clock }: Pick<OwnershipOptions, 'clock'> & { reado
         { readonly mark: string | null; readonly ago: number | null },
       ]
       mark = row.mark
-      if (last) isOlder ||= row.ago === null || row.ago - (clock.monotonic() - last.at) > LOST_MS
+      const isOlder = last && (row.ago === null || row.ago - (clock.monotonic() - last.at) > LOST_MS)
+      if (!isOlder) return
+      setBack += 1
+      last = undefined
     },
     /** This process has come by. */
     written: () => {
       last = mark === null ? undefined : { mark, at: clock.monotonic() }
     },
-    /** Answers once. */
-    isOlder: (): boolean => {
-      const told = isOlder
-      isOlder = false
-      return told
-    },
+    /** How often it was one. A claim may be given up before its answer is heard. */
+    setBack: (): number => setBack,
   }
 }
 

@@ -12,8 +12,7 @@ export class FakeOwnership implements Ownership {
   releases = 0
   error: Error | undefined
   hangs = false
-  /** As the next claim tells. */
-  isOlder = false
+  setBack = 0
 
   constructor(fences: readonly Fence[]) {
     this.fences = fences
@@ -23,9 +22,7 @@ export class FakeOwnership implements Ownership {
     this.claims += 1
     if (this.hangs) await new Promise(() => {})
     if (this.error) throw this.error
-    const { fences, surplus, isOlder } = this
-    this.isOlder = false
-    return { fences, surplus, ...(isOlder && { isOlder }) }
+    return { fences: this.fences, surplus: this.surplus, setBack: this.setBack }
   }
 
   async release(shards?: readonly number[]): Promise<void> {

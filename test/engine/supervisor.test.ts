@@ -81,7 +81,7 @@ describe('ownership', () => {
     }
     await clock.advance(10 * second)
     const begun = store.noted.length
-    ownership.isOlder = true
+    ownership.setBack = 1
     await clock.advance(20 * second)
     expect(store.noted.slice(begun)).toEqual(['a1'])
     const { length } = store.commits

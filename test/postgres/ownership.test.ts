@@ -94,25 +94,27 @@ describe('a database that is an older one than before', () => {
   }
   /** Whoever asks over the broken session learns no more than that it is. */
   const claimed = ({ claim }: ReturnType<typeof owner>) => claim().catch(() => claim())
-  const told = async (one: ReturnType<typeof owner>) => (await claimed(one)).isOlder ?? false
+  const told = async (one: ReturnType<typeof owner>) => (await claimed(one)).setBack
 
-  it('is told of once, though all shards are still owned under the same epoch', async () => {
+  it('is told of, though all shards are still owned under the same epoch', async () => {
     const first = owner('first')
-    expect(await told(first)).toBe(false)
+    expect(await told(first)).toBe(0)
     await first.clock.advance(aSecond)
     await db.advance(aSecond)
-    expect(await told(first)).toBe(false)
+    expect(await told(first)).toBe(0)
     await goBack(86_400_000)
-    expect(await claimed(first)).toMatchObject({ isOlder: true, fences: { length: 4 } })
+    expect(await claimed(first)).toMatchObject({ setBack: 1, fences: { length: 4 } })
     expect(await first.epochs()).toEqual(all(1))
-    expect(await told(first)).toBe(false)
+    expect(await told(first)).toBe(1)
+    await goBack(86_400_000)
+    expect(await told(first)).toBe(2)
   })
 
   it('is told of where it knows nothing of the history that was written in', async () => {
     const first = owner('first')
     await first.claim()
     await goBack(0, 'another')
-    expect(await told(first)).toBe(true)
+    expect(await told(first)).toBe(1)
   })
 
   it('is none where next to nothing was lost, however long it was away, nor at the start', async () => {
@@ -121,8 +123,8 @@ describe('a database that is an older one than before', () => {
     await first.clock.advance(600 * aSecond)
     await db.advance(600 * aSecond)
     await goBack(5 * aSecond)
-    expect(await told(first)).toBe(false)
-    expect(await told(owner('second'))).toBe(false)
+    expect(await told(first)).toBe(0)
+    expect(await told(owner('second'))).toBe(0)
   })
 })
 

@@ -15,8 +15,8 @@ export interface Claim {
   readonly fences: readonly Fence[]
   /** Shards that another process should have: to be released when nothing of their apps is under way any more. */
   readonly surplus: readonly number[]
-  /** The database lost what was written in it lately, as one does of which a backup was restored. Told once. */
-  readonly isOlder?: boolean
+  /** How often the database lost what had been written in it lately, as one does of which a backup is restored. */
+  readonly setBack?: number
 }
 
 export interface Ownership {
