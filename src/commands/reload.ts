@@ -78,9 +78,12 @@ export function followFile(options: Reloading): { readonly ask: () => void } {
   }
 }
 
-async function reload({ read, takeOver, refused }: Reloading, trigger: Trigger): Promise<void> {
+async function reload({ read, takeOver, refused, signal }: Reloading, trigger: Trigger): Promise<void> {
   try {
-    await takeOver(await read(), trigger)
+    const next = await read()
+    // To read it may take as long as its programs do; who was told to stop meanwhile takes over nothing more.
+    if (signal.aborted) return
+    await takeOver(next, trigger)
   } catch (error) {
     const isTold = error instanceof ConfigError || error instanceof SecretError
     refused(isTold ? { problems: error.message.split('\n') } : { error })

@@ -192,7 +192,8 @@ export class Daemon {
   /** Once, as soon as an app has a secret for notifications; answers where. Throws CommandError. */
   async #listen(): Promise<string | undefined> {
     const { notifications } = this
-    const isIdle = !this.#isServed || this.#isListening || this.#parts.signers.length === 0
+    const isIdle =
+      !this.#isServed || this.#isListening || this.#isDraining || this.#parts.signers.length === 0
     if (!notifications || isIdle) return undefined
     const url = await this.#endpoints.serve('notifications', listening =>
       startNotifications(notifications, listening),
@@ -247,6 +248,8 @@ export class Daemon {
   async #release(): Promise<void> {
     const { engine, transport, ownership, pool, readings, meter } = this.#parts
     await engine.stop()
+    // What is under way still was given up: nobody would store it.
+    transport.giveUp()
     await transport.close()
     await ownership.close()
     await Promise.all([pool.end(), readings.end()])

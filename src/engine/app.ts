@@ -56,7 +56,10 @@ export class RunningApp {
   readonly #rules = new Map<RangeLimits, RangeRules>()
   readonly #clockProof = { wasServed: false }
   readonly #groups: readonly GroupScheduler[]
-  /** Resolves when all of it has stopped and every page in hand is finished or given up. */
+  /**
+   * Resolves when all of it has stopped and every page in hand is finished or given up. Rejects as soon as a part has a fault:
+   * the others go on until they are told to stop.
+   */
   readonly done: Promise<void>
 
   constructor(options: AppOptions) {
@@ -77,6 +80,12 @@ export class RunningApp {
     const groups = Map.groupBy(budgeted, ({ operation }) => operation.limitGroup)
     this.#groups = [...groups].flatMap(([name, members]) => this.#startGroup(name, members))
     this.done = Promise.all([this.#poller.done, ...this.#groups.map(({ done }) => done)]).then(() => {})
+  }
+
+  /** Resolves when no part goes on, whatever became of each. */
+  async ended(): Promise<void> {
+    await Promise.allSettled([this.#poller.done, ...this.#groups.map(({ done }) => done)])
+    await this.#poller.finished()
   }
 
   wake(): void {

@@ -10,18 +10,17 @@ import { type DeadLetter, StoreUnavailable, type StreamLabels } from './ports.ts
 /** Syncs that stood in each other's way are tried again within this many ms. */
 export const SOON_MS = 1_000
 
-/** Whether a statement only stood in another's way, which is no fault of the database; says so. */
+/** Whether one statement alone could not be done, as it stood in another's way or had too little room; says so. */
 export function hasMet(
   { app, log }: Pick<AppContext, 'app' | 'log'>,
   error: unknown,
   where: Partial<StreamLabels> = {},
 ): boolean {
   if (!(error instanceof StoreUnavailable && error.isContention)) return false
-  log.info('two statements met in the database; one of them is tried again', {
-    app: app.id,
-    ...where,
-    ...error.fault,
-  })
+  const told = { app: app.id, ...where, ...error.fault }
+  if (error.isWithoutRoom)
+    log.warn('the database has too little room for a statement, which is tried again', told)
+  else log.info('two statements met in the database; one of them is tried again', told)
   return true
 }
 

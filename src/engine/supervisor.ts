@@ -87,6 +87,8 @@ export class Engine {
   /** It has owned shards, or looked for some that were free. */
   #hasClaimed = false
   #isPrepared = false
+  /** How often the database lost what had been written in it, as far as apps have begun anew for that. */
+  #setBack = 0
   /** Resolves when the engine has stopped. */
   readonly done: Promise<void>
 
@@ -130,6 +132,7 @@ export class Engine {
     await Promise.all(ending.map(([, { ended }]) => ended))
     for (const [id] of ending) {
       this.#pacers.leave(id)
+      this.#admission.forget(id)
       this.#ending.delete(id)
     }
     this.#wakeup.notify()
@@ -167,7 +170,15 @@ export class Engine {
     return apps.map(app => ({ app, shard: shardOf(app.id, this.#context.settings.shards) }))
   }
 
-  #adopt({ fences, surplus }: Claim): void {
+  /** What an app began, found and closed in the database it takes for done, as long as it is drained. */
+  #beginAnew(): void {
+    this.#context.log.warn('the database is an older one than before: all apps begin anew in it')
+    for (const [app, running] of [...this.#running]) void this.#endBeforeNext(app, running, running.ended)
+  }
+
+  #adopt({ fences, surplus, setBack = 0 }: Claim): void {
+    if (setBack > this.#setBack) this.#beginAnew()
+    this.#setBack = setBack
     this.#shards = fences.length
     this.#context.meter.owned(this.#shards)
     const byShard = new Map(fences.map(fence => [fence.shard, fence]))
@@ -234,7 +245,7 @@ export class Engine {
     const ended: Promise<void> = drained.done
       .catch(error => {
         log.error('an app stopped by a fault of this program; it is started again', { app: app.id, error })
-        if (this.#running.get(app.id)?.drained === drained) this.#running.delete(app.id)
+        return this.#endBeforeNext(app.id, { drained, controller }, drained.ended())
       })
       .finally(() => {
         this.#alive.delete(ended)
@@ -243,6 +254,21 @@ export class Engine {
       })
     this.#alive.set(ended, fence.shard)
     this.#running.set(app.id, { drained, controller, ended, epoch: fence.epoch })
+  }
+
+  /** Ends what goes on of an app, which begins anew after that: it is never drained twice at one time. */
+  async #endBeforeNext(
+    app: string,
+    { drained, controller }: Pick<Running, 'drained' | 'controller'>,
+    ended: Promise<void>,
+  ): Promise<void> {
+    controller.abort()
+    if (this.#running.get(app)?.drained === drained) {
+      this.#running.delete(app)
+      this.#ending.add(app)
+    }
+    await ended
+    this.#ending.delete(app)
   }
 
   #release(app: string, { controller }: Running): void {

@@ -254,6 +254,11 @@ export class Deadlines {
     }
   }
 
+  /** Nobody waits any more for what is under way. */
+  cancelAll(): void {
+    for (const { giveUp } of this.#running) giveUp('cancelled')
+  }
+
   #rest(): void {
     this.#napping?.abort('over')
     this.#napping = undefined

@@ -137,6 +137,11 @@ export class HttpTransport implements Transport {
     return this.#providers.get(family)?.clock.offset()
   }
 
+  /** Waits for no answer any more that is still to come. */
+  giveUp(): void {
+    this.#deadlines.cancelAll()
+  }
+
   /** Lets running requests end (each has its total deadline) and closes all connections. */
   async close(): Promise<void> {
     await Promise.all([...new Set([this.#direct, this.#outward])].map(agent => agent.close()))

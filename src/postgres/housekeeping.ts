@@ -5,6 +5,7 @@ import { sumUpLargeCalls } from './large-calls.ts'
 import {
   dropPartitions,
   fillPartitions,
+  inSteps,
   inTurn,
   partitionedTables,
   type Retention,
@@ -82,19 +83,19 @@ export async function keepHouse(
         () => pruneIntents(pool, now),
         ...dropPartitions(pool, retention, now),
         ...pruneTables(pool, retention, now),
-        () => pruneDebits(pool, now),
+        signal => pruneDebits(pool, now, signal),
       ]
-  const summing: Task = () => sumUpLargeCalls(pool, signal)
+  const summing: Task = signal => sumUpLargeCalls(pool, signal)
   await inTurn([...fillPartitions(pool, retention, now), ...ageing, summing], signal)
   return isDoubtful ? 'in doubt' : 'done'
 }
 
-async function pruneDebits(pool: pg.Pool, now: Date): Promise<void> {
+async function pruneDebits(pool: pg.Pool, now: Date, signal?: AbortSignal): Promise<void> {
   const values = [now, DEBITS_AT_ONCE, appEvents.limitGroup]
-  for (let batch = 0; batch < MOST_BATCHES; batch++) {
+  await inSteps(MOST_BATCHES, signal, async () => {
     const [row] = await query<{ gone: number }>(pool, { text: oldDebits, values })
-    if (row!.gone < DEBITS_AT_ONCE) return
-  }
+    return row!.gone >= DEBITS_AT_ONCE
+  })
 }
 
 async function run(pool: pg.Pool, text: string, now: Date): Promise<void> {

@@ -68,6 +68,8 @@ async function sumUpWith(
 ): Promise<void> {
   const leave = () => void client.end().catch(() => {})
   signal?.addEventListener('abort', leave, { once: true })
+  // It may have been told so while it waited for the session.
+  if (signal?.aborted) leave()
   try {
     await client.query(`set local statement_timeout = ${LONGEST_MS}`)
     await client.query(noticeLeaving)

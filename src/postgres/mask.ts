@@ -53,8 +53,11 @@ const roomOfText = /"roomUuid"\s*:\s*("(?:[^"\\]|\\.)*")/g
 /** What stands in the place of bytes that may tell of people. */
 const withheld = /^\[withheld: \d+ bytes that cannot be read may tell of people\]$/
 
-/** IDs that were looked up, and are remembered for one app at most. */
+/** IDs that were looked up, and are remembered for all apps at most. */
 const mostRemembered = 20_000
+
+/** What stands for IDs that were looked up, by mask; undefined of who is not forgotten. */
+export type Remembered = Map<string, string | undefined>
 
 /** Where a value stands. */
 interface Place {
@@ -78,9 +81,14 @@ export class Mask {
   readonly #app: string
   readonly #unkept: Unkept
   readonly #forgotten: Forgotten
-  readonly #remembered = new Map<string, string | undefined>()
+  static #made = 0
+  /** Who looks up what must not be told what another one was told. */
+  readonly #mine = `${Mask.#made++}`
+  readonly #remembered: Remembered
 
-  constructor(app: string, keeping: Keeping, forgotten: Forgotten) {
+  /** `remembered` is shared by the masks of all apps, of which there may be thousands. */
+  constructor(app: string, keeping: Keeping, forgotten: Forgotten, remembered: Remembered = new Map()) {
+    this.#remembered = remembered
     this.#app = app
     this.#unkept = new Unkept(keeping)
     this.#forgotten = forgotten
@@ -279,7 +287,7 @@ export class Mask {
 
   #known(kind: 'user' | 'uid', text: string): string | undefined {
     if (this.count === 0) return undefined
-    const name = `${kind} ${text}`
+    const name = `${this.#mine} ${kind} ${text}`
     if (this.#remembered.has(name)) return this.#remembered.get(name)
     const { key, marks } = this.#forgotten
     const found = marks.has(markOf(key, this.#app, kind, text)) ? this.#pseudonymOf(text) : undefined

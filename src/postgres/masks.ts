@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { StoreUnavailable } from '../engine/ports.ts'
 import { query } from './connect.ts'
-import { type Forgotten, Mask } from './mask.ts'
+import { type Forgotten, Mask, type Remembered } from './mask.ts'
 import { bind, statement } from './statement.ts'
 import type { Keeping } from './unkept.ts'
 
@@ -25,6 +25,7 @@ export class Masks {
   readonly #pool: pg.Pool
   readonly #keeping: Keeping
   readonly #masks = new Map<string, Promise<Mask>>()
+  readonly #remembered: Remembered = new Map()
 
   constructor(pool: pg.Pool, keeping: Keeping = { chat: 'on', names: 'on' }) {
     this.#pool = pool
@@ -46,7 +47,8 @@ export class Masks {
   }
 
   #read(app: string): Promise<Mask> {
-    const mask = forgottenOf(this.#pool, app).then(forgotten => new Mask(app, this.#keeping, forgotten))
+    const made = (forgotten: Forgotten) => new Mask(app, this.#keeping, forgotten, this.#remembered)
+    const mask = forgottenOf(this.#pool, app).then(made)
     this.#masks.set(app, mask)
     mask.catch(() => this.#masks.delete(app))
     return mask

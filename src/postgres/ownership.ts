@@ -4,7 +4,7 @@ import type { Claim, Fence, Ownership } from '../engine/ports.ts'
 import { fairShares } from '../planning/fair-shares.ts'
 import { type ConnectOptions, connectOnce } from './connect.ts'
 import { storeError } from './errors.ts'
-import { createShardJobs, HEARTBEAT_MS, type ShardJobs, type Turn } from './shard-jobs.ts'
+import { type Ask, createShardJobs, HEARTBEAT_MS, type ShardJobs, type Turn } from './shard-jobs.ts'
 
 interface OwnershipOptions extends ConnectOptions {
   /** Name of this process: unique each time it starts. */
@@ -30,6 +30,9 @@ const QUERY_TIMEOUT_MS = 4_000
 
 const COPY_PATIENCE_MS = 10_000
 
+/** A database that lost more than this, ms, of what was written in it is an older one; a standby that takes over lacks less. */
+const LOST_MS = 60_000
+
 interface Attendance {
   readonly replicas: readonly { readonly owner: string; readonly knows: readonly number[] }[]
   /** What the database is fenced by of this process. */
@@ -54,6 +57,10 @@ const endStuck = (patience: number) => `do $$ begin
 exception when insufficient_privilege then null;
 end $$`
 const leave = 'delete from ingest.replica where owner = $1'
+/** Which history is written in, and how long ago, ms, the latest was written that is left of another; each replica comes by every second. */
+const left = `
+  select ingest.history_mark() as mark,
+         (select extract(epoch from ingest.clock() - h.last_seen_at)::float8 * 1000 from ingest.history h where h.mark = $1) as ago`
 
 /**
  * Ownership by pg-boss, by fence and by session. The queue decides who works on a shard; whoever takes one raises its
@@ -64,6 +71,7 @@ const leave = 'delete from ingest.replica where owner = $1'
 export function createOwnership(options: OwnershipOptions): OwnershipSession {
   const { owner, knows, copyPatience = COPY_PATIENCE_MS } = options
   const session = createSession(options)
+  const history = createHistory({ ask: session.ask, clock: options.clock })
   const jobs = options.jobs ?? createShardJobs(session.ask, knows().length)
   const held = new Map<number, Turn>()
   /** What others should have, until it is given back. */
@@ -85,9 +93,13 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
   }
 
   async function look(known: readonly number[] | null): Promise<Attendance> {
-    if (await session.open()) await jobs.prepare()
+    if (await session.open()) {
+      await history.read()
+      await jobs.prepare()
+    }
     const silence = `${HEARTBEAT_MS} milliseconds`
     const [seen] = (await session.ask(attend, [owner, known, silence])).rows as Attendance[]
+    history.written()
     const mine = [...held.values()]
     const kept = new Set((await jobs.renew(mine)).map(({ shard }) => shard))
     forget(mine.flatMap(({ shard }) => (kept.has(shard) ? [] : [shard])))
@@ -149,6 +161,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
         return {
           fences: fenced.filter(({ shard }) => !surplus.has(shard)).map(fenceOf),
           surplus: [...surplus],
+          setBack: history.setBack(),
         }
       }),
     release: shards =>
@@ -171,6 +184,33 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
         isOver = true
         return session.close()
       }),
+  }
+}
+
+/** Tells by what this process has written whether the database is an older one than before. */
+function createHistory({ ask, clock }: Pick<OwnershipOptions, 'clock'> & { readonly ask: Ask }) {
+  let mark: string | null = null
+  /** The history that was written in last, and when on the monotonic clock, ms. */
+  let last: { readonly mark: string; readonly at: number } | undefined
+  let setBack = 0
+  return {
+    /** To be called before anything is written in a new session. */
+    read: async (): Promise<void> => {
+      const [row] = (await ask(left, [last?.mark ?? null])).rows as [
+        { readonly mark: string | null; readonly ago: number | null },
+      ]
+      mark = row.mark
+      const isOlder = last && (row.ago === null || row.ago - (clock.monotonic() - last.at) > LOST_MS)
+      if (!isOlder) return
+      setBack += 1
+      last = undefined
+    },
+    /** This process has come by. */
+    written: () => {
+      last = mark === null ? undefined : { mark, at: clock.monotonic() }
+    },
+    /** How often it was one. A claim may be given up before its answer is heard. */
+    setBack: (): number => setBack,
   }
 }
 

@@ -42,30 +42,42 @@ export function makePartitions(pool: pg.Pool, retention: Retention): Promise<voi
 
 /** The same, and moves all that lies in default partitions into partitions of their own: a task for each table. */
 export function fillPartitions(pool: pg.Pool, retention: Retention, at: Moment): readonly Task[] {
-  return partitionedTables.map(table => () => makeOf(pool, table, retention, { at, steps: MOST_STEPS }))
+  return partitionedTables.map(
+    table => signal => makeOf(pool, table, retention, { at, steps: MOST_STEPS }, signal),
+  )
 }
 
 /** Drops what is older than its table keeps: a task for each. */
 export function dropPartitions(pool: pg.Pool, retention: Retention, at: Date): readonly Task[] {
-  return partitionedTables.map(table => async () => {
+  return partitionedTables.map(table => async signal => {
     const kept = retention[table] ?? 'forever'
     if (kept === 'forever') return
     const before = new Date(at.getTime() - kept)
     await query(pool, { text: 'select ingest.drop_partitions($1, $2)', values: [table, before] })
-    for (let batch = 0; batch < MOST_BATCHES; batch++) {
+    await inSteps(MOST_BATCHES, signal, async () => {
       const [row] = await query<{ gone: number }>(pool, { text: emptying(table), values: [before, BATCH] })
-      if (row!.gone < BATCH) return
-    }
+      return row!.gone >= BATCH
+    })
   })
 }
 
-export type Task = () => Promise<void>
+/** Leaves to the next run what is not begun when `signal` aborts. */
+export type Task = (signal?: AbortSignal) => Promise<void>
 
 /** Does every task until `signal` aborts, whatever becomes of the others; then throws what failed first. */
 export async function inTurn(tasks: readonly Task[], signal?: AbortSignal): Promise<void> {
   const failures: unknown[] = []
-  for (const task of tasks) if (!signal?.aborted) await task().catch(error => failures.push(error))
+  for (const task of tasks) if (!signal?.aborted) await task(signal).catch(error => failures.push(error))
   if (failures.length > 0) throw failures[0]
+}
+
+/** Does so many steps at most, while each says that there is more to do and until `signal` aborts. */
+export async function inSteps(
+  most: number,
+  signal: AbortSignal | undefined,
+  step: () => Promise<boolean>,
+): Promise<void> {
+  for (let n = 0; n < most && !signal?.aborted; n++) if (!(await step())) return
 }
 
 async function makeOf(
@@ -73,14 +85,15 @@ async function makeOf(
   table: string,
   retention: Retention,
   { at, steps }: { readonly at: Moment; readonly steps: number },
+  signal?: AbortSignal,
 ): Promise<void> {
   const kept = retention[table] ?? 'forever'
   const values = [table, at, kept === 'forever' ? OLDEST : `${kept} milliseconds`]
   for (const { at: begin } of await query<{ at: string }>(pool, { text: due, values })) {
-    for (let step = 0; step < steps; step++) {
+    await inSteps(steps, signal, async () => {
       const [answer] = await query<{ made: string }>(pool, { text: make, values: [table, begin] })
-      if (answer!.made !== 'part') break
-    }
+      return answer!.made === 'part'
+    })
   }
 }
 

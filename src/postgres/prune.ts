@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { classroomTables, room } from '../tables/classroom.ts'
 import { query, queryThen } from './connect.ts'
-import type { Task } from './partitions.ts'
+import { inSteps, type Task } from './partitions.ts'
 
 /**
  * What is over for long and is judged by all the same, in a smaller form. Each statement folds what is older than $1, so
@@ -263,14 +263,14 @@ export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task
     [foldRooms, DONE_MS],
     [foldWork, DONE_MS],
   ]
-  return tasks.map(([text, kept = 'forever', after]) => async () => {
+  return tasks.map(([text, kept = 'forever', after]) => async signal => {
     if (kept === 'forever') return
     const statement = { text, values: [new Date(now.getTime() - kept), BATCH] }
-    for (let batch = 0; batch < MOST_BATCHES; batch++) {
+    await inSteps(MOST_BATCHES, signal, async () => {
       const [row] = await (after === undefined
         ? query<{ gone: number }>(pool, statement)
         : queryThen<{ gone: number }>(pool, statement, after))
-      if (row!.gone < BATCH) return
-    }
+      return row!.gone >= BATCH
+    })
   })
 }

@@ -41,7 +41,7 @@ export async function whoMayNotShare(pool: pg.Pool, role: string): Promise<strin
 }
 
 /** Runs one statement; without values it may be several. */
-type Ask = (text: string, values?: unknown[]) => Promise<{ readonly rows: unknown[] }>
+export type Ask = (text: string, values?: unknown[]) => Promise<{ readonly rows: unknown[] }>
 
 /** A job that was lost with its table begins again where its shard has got to. */
 const catchUp = `

@@ -58,6 +58,10 @@ export async function startListener(
   keepRoom(server, refused)
   server.listen(listen.port, listen.host)
   await once(server, 'listening')
+  // From here on it is about one connection that the system would not give; without a listener it would end the process.
+  server.on('error', ({ code }: NodeJS.ErrnoException) =>
+    log.warn('a connection could not be taken', { code }),
+  )
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return { url: `http://${name}:${address.port}`, close: () => close(server, clock) }

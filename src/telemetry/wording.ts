@@ -53,7 +53,7 @@ export function isRefusal(kind: string): boolean {
 /** Why no page is stored, where that is no fault of the provider. */
 const storeTexts: Readonly<Record<string, string>> = {
   store_unavailable: 'the database is not available',
-  store_blocked: 'another statement holds a lock in the database, or it is too slow',
+  store_blocked: 'another statement holds a lock in the database, or it is too slow or too small for a page',
 }
 
 /** Why every page of a stream fails. */

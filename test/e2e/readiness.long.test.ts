@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { createSandbox, demoApp } from '../../sandbox/src/index.ts'
+import { createSandbox, demoApp, type SandboxOptions } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { databaseUrl, execute } from '../support/databases.ts'
 import { ask } from '../support/embedded.ts'
@@ -7,9 +7,9 @@ import { openSetting } from './setting.ts'
 
 const patience = { timeout: 120_000 }
 
-async function openSmall() {
+async function openSmall(faults: SandboxOptions['faults'] = []) {
   const setting = await openSetting({
-    makeSandbox: () => createSandbox({ clock: systemClock, profile: { kind: 'idle', rooms: 2 } }),
+    makeSandbox: () => createSandbox({ clock: systemClock, profile: { kind: 'idle', rooms: 2 }, faults }),
     configOf: ({ databaseUrl: url, providerUrl }) => ({
       database: { url },
       http: { listen: '127.0.0.1:0' },
@@ -101,4 +101,14 @@ it('one that starts beside another is ready too, takes its share, and all of it 
   await vi.waitUntil(async () => (await owned()) === 32, patience)
   await owner.kill()
   await vi.waitUntil(async () => (await owned()) === 64, patience)
+})
+
+it('a daemon that is told to stop over an answer which drips ends within the time that it is given', async () => {
+  const setting = await openSmall([{ kind: 'drip', rate: 1, ms: 5_000 }])
+  const daemon = setting.start()
+  await daemon.ready
+  await vi.waitUntil(() => setting.sandbox.status().requests > 0, patience)
+  const began = systemClock.monotonic()
+  expect(await daemon.terminate()).toBe(0)
+  expect(systemClock.monotonic() - began).toBeLessThan(20_000)
 })

@@ -10,7 +10,7 @@ const locked = () => new StoreUnavailable('55P03', { timeout: 'lock_timeout' })
 const tooSlow = () => new StoreUnavailable('57014', { timeout: 'statement_timeout' })
 
 describe('a page that another statement keeps from being stored', () => {
-  it.each(['40001', '40P01', '55P03', '57014'])(
+  it.each(['40001', '40P01', '55P03', '57014', '53200', '53400'])(
     'by %s is stored a little later, and asked for once',
     async code => {
       const { clock, transport, store, health, outages, stop } = startApp([], [feed])
@@ -40,6 +40,20 @@ describe('a page that another statement keeps from being stored', () => {
       await stop()
     },
   )
+
+  it('because the database has too little room for it is told apart from one that a lock keeps', async () => {
+    const { clock, store, said, stop } = startApp([], [feed])
+    store.fail('commit', new StoreUnavailable('53200'), 1)
+    await clock.advance(2 * second)
+    store.fail('commit', locked(), 1)
+    await clock.advance(12 * second)
+    const told = said.filter(text => text.endsWith('is tried again'))
+    expect(told).toEqual([
+      'the database has too little room for a statement, which is tried again',
+      'two statements met in the database; one of them is tried again',
+    ])
+    await stop()
+  })
 
   it('because the database is away for longer than a minute is given up', async () => {
     const { clock, transport, store, health, stop } = startApp([], [feed])

@@ -12,6 +12,7 @@ export class FakeOwnership implements Ownership {
   releases = 0
   error: Error | undefined
   hangs = false
+  setBack = 0
 
   constructor(fences: readonly Fence[]) {
     this.fences = fences
@@ -21,7 +22,7 @@ export class FakeOwnership implements Ownership {
     this.claims += 1
     if (this.hangs) await new Promise(() => {})
     if (this.error) throw this.error
-    return { fences: this.fences, surplus: this.surplus }
+    return { fences: this.fences, surplus: this.surplus, setBack: this.setBack }
   }
 
   async release(shards?: readonly number[]): Promise<void> {

@@ -71,6 +71,29 @@ describe('ownership', () => {
     await stop()
   })
 
+  it('has all apps begin anew, once, where the database is an older one: what was begun in it may be gone', async () => {
+    const { clock, store, transport, ownership, said, stop } = startEngine(['a1', 'a2'])
+    await clock.advance(10 * second)
+    const held = Promise.withResolvers<void>()
+    transport.answers = async ({ app }) => {
+      if (app === 'a2') await held.promise
+      return { items: [] }
+    }
+    await clock.advance(10 * second)
+    const begun = store.noted.length
+    ownership.setBack = 1
+    await clock.advance(20 * second)
+    expect(store.noted.slice(begun)).toEqual(['a1'])
+    const { length } = store.commits
+    held.resolve()
+    await clock.advance(20 * second)
+    expect(store.noted.slice(begun)).toEqual(['a1', 'a2'])
+    // The page in hand is stored all the same.
+    expect(store.commits.slice(length).map(({ app }) => app)).toContain('a2')
+    expect(said.filter(text => text.startsWith('the database is an older one'))).toHaveLength(1)
+    await stop()
+  })
+
   it('is claimed again at once when a page was fenced', async () => {
     const { clock, store, ownership, stop } = startEngine()
     await clock.advance(9 * second)
@@ -327,6 +350,20 @@ describe('apps that come and go', () => {
     await clock.advance(minute)
     expect(appsAsked(transport, since)).toEqual(new Set(['a1']))
     expect(engine.owned().apps).toEqual(['a1'])
+    await stop()
+  })
+
+  it('one that changes is asked at once, whatever it was refused for before, and no other one is', async () => {
+    const { clock, transport, engine, stop } = startEngine(['a1', 'a2', 'a3'])
+    transport.answers = ({ app }) => (app === 'a1' ? { items: [] } : 'no_access')
+    await clock.advance(10 * minute)
+    const since = transport.asked.length
+    await clock.advance(minute)
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1']))
+    const changed = engine.configure(apps('a1', 'a2', 'a3'), ['a2'])
+    await clock.advance(10 * second)
+    await changed
+    expect(appsAsked(transport, since)).toEqual(new Set(['a1', 'a2']))
     await stop()
   })
 

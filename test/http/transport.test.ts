@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import { LARGE_ANSWER } from '../../src/engine/ports.ts'
 import { createCredentials } from '../../src/http/authentication.ts'
@@ -10,7 +11,7 @@ import { callSearch } from '../../src/provider/analytics/index.ts'
 import { roomEvents, setRecordingState } from '../../src/provider/classroom/index.ts'
 import { requestLine } from '../../src/provider/operation.ts'
 import { canaryToken, emptyPage, fixed, readRoom, setUp, staticCredentials } from './harness.ts'
-import { framed } from './raw-server.ts'
+import { framed, startRawServer } from './raw-server.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as (what: { readonly type: 'minor' }) => void
@@ -231,4 +232,23 @@ describe('the providers', () => {
     const request = { ...readRoom, operation: { ...roomEvents, family: 'players' as const } }
     await expect(transport.send('app1', request)).rejects.toThrow('no base URL is configured for players')
   })
+})
+
+it('a request that is given up is waited for no longer, nor by who closes the transport', async () => {
+  const asked = Promise.withResolvers<void>()
+  const server = await startRawServer(socket => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{')
+    asked.resolve()
+  })
+  const transport = new HttpTransport({
+    ...{ clock: systemClock, random: seededRandom(1), credentials: staticCredentials },
+    providers: { classroom: { url: server.url } },
+  })
+  onTestFinished(() => server.close())
+  const sent = transport.send('app1', readRoom)
+  await asked.promise
+  transport.giveUp()
+  const [reply] = await Promise.all([sent, transport.close()])
+  expect(reply).toMatchObject({ ok: false, failure: { kind: 'timeout', text: 'the request was cancelled' } })
+  expect(reply.timing.elapsed).toBeLessThan(5_000)
 })

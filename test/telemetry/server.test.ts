@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect, Server } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { accessLine, readAccess } from '../../src/telemetry/access.ts'
 import { type ServerOptions, startServer } from '../../src/telemetry/server.ts'
 import { handClock } from './hand-clock.ts'
@@ -212,5 +212,19 @@ describe('the server', () => {
     await expect(
       setUp({ listen: { host: '127.0.0.1', port: Number(new URL(server.url).port) } }),
     ).rejects.toThrow('EADDRINUSE')
+  })
+})
+
+describe('a connection that cannot be taken', () => {
+  it('is told, and others are served: the machine has no room for one more', async () => {
+    const listen = vi.spyOn(Server.prototype, 'listen')
+    const { get, warnings } = await setUp()
+    const [server] = listen.mock.contexts as Server[]
+    for (const code of ['ENFILE', 'ENOBUFS']) {
+      const error = Object.assign(new Error(`accept ${code}`), { code, syscall: 'accept' })
+      expect(() => server!.emit('error', error)).not.toThrow()
+    }
+    expect(warnings).toEqual([{ code: 'ENFILE' }, { code: 'ENOBUFS' }])
+    expect((await get('/healthz')).status).toBe(200)
   })
 })

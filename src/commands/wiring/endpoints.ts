@@ -14,17 +14,17 @@ type Section = 'http' | 'notifications'
  */
 export function openEndpoints(config: Config, log: Log, refused: (section: Section) => void) {
   const servers: RunningServer[] = []
+  let isClosed = false
 
-  /** Answers the address. Throws CommandError where it cannot be used. */
+  /** Answers the address. Throws CommandError where it cannot be used, or all were closed. */
   async function serve(
     section: Section,
     start: (options: ListenerOptions) => Promise<RunningServer>,
   ): Promise<string> {
     const { listen } = config[section]
+    let server: RunningServer
     try {
-      const server = await start({ listen, refused: () => refused(section), clock: systemClock, log })
-      servers.push(server)
-      return server.url
+      server = await start({ listen, refused: () => refused(section), clock: systemClock, log })
     } catch (cause) {
       const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
       if (code !== 'EADDRINUSE' && code !== 'EADDRNOTAVAIL' && code !== 'EACCES') throw cause
@@ -35,9 +35,17 @@ export function openEndpoints(config: Config, log: Log, refused: (section: Secti
         { cause },
       )
     }
+    if (isClosed) {
+      // It would keep the process from ending.
+      await server.close()
+      throw new CommandError('nothing is served any more: the daemon is stopping')
+    }
+    servers.push(server)
+    return server.url
   }
 
   async function close(): Promise<void> {
+    isClosed = true
     await Promise.all(servers.map(server => server.close()))
   }
 

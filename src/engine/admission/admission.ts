@@ -118,6 +118,12 @@ export class Admission {
     return this.#ports.ledger.settle(grant, 'unread', grant.clockBounds)
   }
 
+  /** What an app was refused for is past: it has other credentials, or another plan. What it shares with others stays. */
+  forget(app: string): void {
+    for (const key of this.#appBreakers.keys()) if (key.startsWith(`${app} `)) this.#appBreakers.delete(key)
+    this.#operations.forget(`${app} `)
+  }
+
   async send(attempt: Attempt): Promise<Sent> {
     const since = this.#ports.clock.monotonic()
     if (attempt.until === undefined) return this.#admit(attempt, { since, signal: attempt.signal })

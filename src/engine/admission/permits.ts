@@ -42,6 +42,10 @@ export function createOperationBreakers(context: { readonly clock: Clock; readon
         if (breakers.get(key)?.observe(undefined, sentAt) === 'answered') breakers.delete(key)
       },
     }),
+    /** Those whose keys begin so. */
+    forget: (begin: string) => {
+      for (const key of breakers.keys()) if (key.startsWith(begin)) breakers.delete(key)
+    },
   }
 }
 

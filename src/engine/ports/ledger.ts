@@ -15,6 +15,8 @@ export interface Claim {
   readonly fences: readonly Fence[]
   /** Shards that another process should have: to be released when nothing of their apps is under way any more. */
   readonly surplus: readonly number[]
+  /** How often the database lost what had been written in it lately, as one does of which a backup is restored. */
+  readonly setBack?: number
 }
 
 export interface Ownership {
@@ -24,11 +26,16 @@ export interface Ownership {
   readonly release: (shards?: readonly number[]) => Promise<void>
 }
 
-/** Shard of an app, 0 to `shards` - 1: the same in every process and every release (FNV-1a over UTF-16 units). */
-export function shardOf(app: string, shards: number): number {
+/** A number of 32 bits that stands for a text: FNV-1a over UTF-16 units. */
+export function numberOf(text: string): number {
   let sum = 0x811c9dc5
-  for (let i = 0; i < app.length; i++) sum = Math.imul(sum ^ app.charCodeAt(i), 0x01000193)
-  return (sum >>> 0) % shards
+  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193)
+  return sum
+}
+
+/** Shard of an app, 0 to `shards` - 1: the same in every process and every release. */
+export function shardOf(app: string, shards: number): number {
+  return (numberOf(app) >>> 0) % shards
 }
 
 /** How many apps each shard has, from shard 0 on. */

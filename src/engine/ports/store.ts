@@ -123,7 +123,10 @@ export interface StoreFault {
 }
 
 /** SQLSTATEs of a statement that stood in another's way: serialization, deadlock, lock time-out, cancelled. */
-const contention: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
+const met: ReadonlySet<string | undefined> = new Set(['40001', '40P01', '55P03', '57014'])
+
+/** Of one that the database has too little room for: memory, locks, or what it may put on its disk for it. */
+const withoutRoom: ReadonlySet<string | undefined> = new Set(['53200', '53400'])
 
 /** The database cannot be reached or cannot write now. */
 export class StoreUnavailable extends Error {
@@ -140,7 +143,12 @@ export class StoreUnavailable extends Error {
 
   /** One statement alone could not be done, which says nothing of the others. */
   get isContention(): boolean {
-    return contention.has(this.code)
+    return met.has(this.code) || this.isWithoutRoom
+  }
+
+  /** It is no other statement that it stands back for. */
+  get isWithoutRoom(): boolean {
+    return withoutRoom.has(this.code)
   }
 }
 

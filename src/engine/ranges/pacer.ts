@@ -4,6 +4,7 @@ import {
   measurePace,
   type Pace,
   type PacedBudget,
+  type Spent,
   spendable,
   timeOfRound,
   waitFor,
@@ -55,6 +56,9 @@ const LASTING_MS = 60_000
 /** A request that was begun is debited within this time, ms, or stands behind something that held it up. */
 const BEGUN_MS = 60_000
 
+/** A ledger that tells of fewer debits than before for so long, ms, has lost them: looks that overlap are told in any order. */
+const LOST_MS = 60_000
+
 /** Windows shorter than this, seconds, are the ledger's business alone. */
 const SHORTEST_PACED = 3_600
 
@@ -66,7 +70,7 @@ const othersFirst = waitsOf(() => GRACE_MS)
 
 /** Apps that share a credential share its pace. */
 export function createPacers({ clock, ledger, meter }: PacerPorts) {
-  const paces = new Map<string, Pace>()
+  const paces = createPaces()
   const lasting = new Map<string, { readonly pace: Promise<number | null>; readonly until: number }>()
   /** When requests were begun that the ledger has not heard of, for each budget. */
   const begun = new Map<string, Set<{ readonly at: number }>>()
@@ -130,7 +134,7 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
             ledger.budget(scope, group, window, recent),
             ledger.stands(scope, group),
           ])
-          const before = paces.get(key)
+          const before = paces.known(key, spent, asked)
           // Apps that share it look at one time, and an older look may be heard of last.
           const spending = { ...spent, total: Math.max(spent.total, before?.total ?? 0), lasting }
           const evenly = (requests * recent) / budget.window
@@ -172,6 +176,27 @@ export function createPacers({ clock, ledger, meter }: PacerPorts) {
         },
       }
     },
+  }
+}
+
+/** How each budget was paced when it was looked at last. */
+function createPaces() {
+  const paces = new Map<string, Pace>()
+  /** Since when the ledger tells of fewer debits than were known of a budget. */
+  const fewerSince = new Map<string, number>()
+  return {
+    /** Undefined also where the ledger lost what the pace was known by, as one does of which a backup was restored. */
+    known: (key: string, { total }: Spent, asked: number): Pace | undefined => {
+      const known = paces.get(key)
+      if (!known || total >= known.total) {
+        fewerSince.delete(key)
+        return known
+      }
+      const since = fewerSince.get(key) ?? asked
+      fewerSince.set(key, since)
+      return asked - since < LOST_MS ? known : undefined
+    },
+    set: (key: string, pace: Pace) => void paces.set(key, pace),
   }
 }
 

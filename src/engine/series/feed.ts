@@ -3,7 +3,7 @@ import { roomRows } from '../../streams/events/event-rows.ts'
 import { digestOf } from '../../streams/parts/items.ts'
 import { type RoomEventRow, room, roomEvent, roomStateChange } from '../../tables/classroom.ts'
 import type { RowSet } from '../../tables/index.ts'
-import type { Fence, Store } from '../ports.ts'
+import { type Fence, numberOf, type Store } from '../ports.ts'
 
 /** What one feed of an app may have handed out and nobody stored, from one reading to the next. */
 export type FeedGaps = ReturnType<typeof createFeedGaps>
@@ -67,7 +67,7 @@ export function createFeedGaps(context: FeedGapsContext) {
 /** What a feed told of late: tells a feed that has more to tell from one that tells the same again. */
 export type Heard = ReturnType<typeof createHeard>
 
-/** Names that are kept; of an answer that holds more of them, as many as it holds. */
+/** Names that are kept of what was told of late; beside those of one answer, however many it holds. */
 const MOST_NAMES = 20_000
 
 /**
@@ -85,9 +85,9 @@ const FULL_ANSWER = 100
 /** Where an answer holds a single event, one that is told again hides what waits behind it: so many in a row are an end. */
 const KNOWN_ONES = 3
 
-export function createHeard() {
-  /** The latest at the end. */
-  const names = new Set<string>()
+/** `memory`: what was told longer ago, ms, the provider tells no more. */
+export function createHeard(clock: Pick<Clock, 'monotonic'>, memory: number) {
+  const names = createNames(clock, memory)
   let largest = 0
   /** Known ones that may still follow. */
   let patience = 0
@@ -125,16 +125,8 @@ export function createHeard() {
     },
     /** Takes note of what an answer told, and answers whether more of the kind may be waiting. */
     isNews: (told: readonly string[]): boolean => {
-      let news = 0
-      for (const name of told) {
-        if (!names.delete(name)) news += 1
-        names.add(name)
-      }
-      const most = Math.max(MOST_NAMES, told.length)
-      for (const oldest of names) {
-        if (names.size <= most) break
-        names.delete(oldest)
-      }
+      names.forget()
+      const news = told.filter(name => !names.isKnown(name)).length
       largest = Math.max(largest, told.length)
       const isFull = told.length >= Math.min(largest, FULL_ANSWER)
       if (isFull && news > 0 && news >= told.length * SHARE_OF_NEWS) {
@@ -145,6 +137,36 @@ export function createHeard() {
       if (told.length === 0) patience = largest === 1 ? KNOWN_ONES : 0
       else patience = Math.max(0, patience - 1)
       return told.length > 0 && patience > 0
+    },
+  }
+}
+
+/** So long, ms, names are kept at least: a room may be remembered for a second, and asked about less often. */
+const LEAST_KEPT_MS = 600_000
+
+/**
+ * Names that were told within half of `memory`, ms, and some that were told before. There are as many apps as feeds: a number
+ * stands for each name, and nothing is kept where nothing happens any more.
+ */
+function createNames(clock: Pick<Clock, 'monotonic'>, memory: number) {
+  let [before, latest] = [new Set<number>(), new Set<number>()]
+  let began = clock.monotonic()
+  const kept = Math.max(memory, LEAST_KEPT_MS)
+  return {
+    /** To be called before those of an answer are told. */
+    forget: () => {
+      const age = clock.monotonic() - began
+      if (age < kept / 2 && latest.size < MOST_NAMES / 2) return
+      before = age < kept ? latest : new Set()
+      latest = new Set()
+      began = clock.monotonic()
+    },
+    /** Whether it was told before; now it is. */
+    isKnown: (name: string): boolean => {
+      const number = numberOf(name)
+      const isKnown = latest.has(number) || before.has(number)
+      latest.add(number)
+      return isKnown
     },
   }
 }

@@ -48,12 +48,15 @@ export class Poller {
 
   constructor(context: PollerContext) {
     this.#context = context
-    const { app, clock, streams } = context
+    const { app, clock, streams, settings } = context
     this.#wakeup = createWakeup(clock)
     this.#rooms = new Rooms(context)
     this.#feeds = new Map(feedSeries(app).map(series => [series, this.#gapsOf(series)]))
     this.#schedules = new Map(
-      streams.map(stream => [stream.name, new StreamSchedule(stream, clock, this.#regionOf(stream))]),
+      streams.map(stream => [
+        stream.name,
+        new StreamSchedule(stream, clock, settings.roomMemory, this.#regionOf(stream)),
+      ]),
     )
     this.#rescheduler = new Rescheduler(context, this.#rooms, {
       feedGaps: series => this.#feeds.get(series)!,
@@ -280,6 +283,11 @@ export class Poller {
       const stands = this.#gauge()
       await this.#wakeup.wait(Math.min(stands, this.#nap()))
     }
+    await this.finished()
+  }
+
+  /** Resolves when every page in hand is finished or given up. */
+  async finished(): Promise<void> {
     await Promise.all(this.#inHand)
   }
 

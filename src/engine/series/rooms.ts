@@ -166,9 +166,13 @@ export class Rooms {
   }
 
   #note(room: string): void {
+    const now = this.#clock.monotonic()
     this.#met.delete(room)
-    this.#met.set(room, this.#clock.monotonic())
-    if (this.#met.size > MOST_MET) this.#met.delete(this.#met.keys().next().value!)
+    this.#met.set(room, now)
+    for (const [oldest, at] of this.#met) {
+      if (this.#met.size <= MOST_MET && now - at < MEET_EVERY_MS) break
+      this.#met.delete(oldest)
+    }
   }
 
   /** Whether the log has been read recently enough to trust that the roomUuid still means the same room. */

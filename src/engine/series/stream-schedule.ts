@@ -34,6 +34,7 @@ interface Underway {
 export class StreamSchedule {
   readonly stream: CursorStream
   readonly #clock: Clock
+  readonly #memory: number
   readonly #regionOf: (series: string) => string
   #places: Map<string, Place> | undefined
   #syncing: Map<string, Underway> | undefined
@@ -43,10 +44,11 @@ export class StreamSchedule {
   #readings: Map<string, Set<string | null>> | undefined
   #tailMemory: TailMemory | undefined
 
-  /** `regionOf`: where a series is asked for by now. */
-  constructor(stream: CursorStream, clock: Clock, regionOf: (series: string) => string) {
+  /** `memory`: how long the provider remembers a room, ms; `regionOf`: where a series is asked for by now. */
+  constructor(stream: CursorStream, clock: Clock, memory: number, regionOf: (series: string) => string) {
     this.stream = stream
     this.#clock = clock
+    this.#memory = memory
     this.#regionOf = regionOf
   }
 
@@ -54,7 +56,7 @@ export class StreamSchedule {
     if (this.#tailMemory) return this.#tailMemory
     const heard = new Map<string, Heard>()
     const heardOf = (series: string) => {
-      const known = heard.get(series) ?? createHeard()
+      const known = heard.get(series) ?? createHeard(this.#clock, this.#memory)
       heard.set(series, known)
       return known
     }

@@ -205,3 +205,35 @@ describe('the pace of a budget', () => {
     expect(waits.live).toBe(0)
   })
 })
+
+describe('a history of the database that went back', () => {
+  /** So many were debited by the time of the backup that is restored, and as many again and more since. */
+  const [then, since] = [5_000, 400]
+
+  async function restored() {
+    const harness = makeHarness()
+    const { pacer, ledger, clock } = harness
+    const full = { used: 200, freesIn: 12 * hour, recent: 26, sinceLast: minute }
+    ledger.state = { ...full, total: then + since }
+    for (let n = 0; n < 3; n++) {
+      await pacer.waits()
+      await clock.advance(minute)
+    }
+    ledger.state = { ...full, used: 100, total: then }
+    return { ...harness, full }
+  }
+
+  it('does not let the rest of a day be spent at one time, until as much was spent as before', async () => {
+    const { pacer, ledger, clock } = await restored()
+    let sent = 0
+    for (let n = 0; n < 6 * 60; n++) {
+      await clock.advance(minute)
+      if ((await pacer.waits()).backfill > 0) continue
+      sent += 1
+      const { used, total } = ledger.state
+      ledger.state = { ...ledger.state, used: used + 1, total: total + 1, sinceLast: 0 }
+    }
+    // Six hours of 480 a day are 120, and a burst is 24.
+    expect(sent).toBeLessThan(150)
+  })
+})

@@ -5,6 +5,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts'
 import { FakeStore } from '../fake-store.ts'
 
 const second = 1_000
+const hour = 3_600 * second
 
 function makeHarness() {
   const clock = new VirtualClock()
@@ -89,7 +90,7 @@ describe('an answer of the feed that nobody settled', () => {
 describe('whether a feed may have more to tell', () => {
   /** How often in a row it is asked at once, told these answers one after another. */
   const asked = (...answers: readonly (readonly string[])[]) => {
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     const end = answers.findIndex(told => !heard.isNews(told))
     return end === -1 ? answers.length : end + 1
   }
@@ -104,6 +105,19 @@ describe('whether a feed may have more to tell', () => {
 
   it('one that tells all of the last seconds each time is asked no more once it tells nothing new', () => {
     expect(asked(['a', 'b', 'c'], ['a', 'b', 'c'], ['a', 'b', 'c'])).toBe(2)
+  })
+
+  it('is not told by what it told longer ago than the provider remembers: nothing of that is kept', async () => {
+    const clock = new VirtualClock()
+    const heard = createHeard(clock, hour)
+    const isNewsAfter = async (ms: number) => {
+      await clock.advance(ms)
+      return heard.isNews(['a', 'b'])
+    }
+    expect([await isNewsAfter(0), await isNewsAfter(0.7 * hour), await isNewsAfter(0.7 * hour)]).toEqual([
+      ...[true, false, false],
+    ])
+    expect([await isNewsAfter(1.1 * hour), await isNewsAfter(second)]).toEqual([true, false])
   })
 })
 
@@ -141,7 +155,7 @@ describe('an answer of a feed', () => {
   }
 
   it('leaves out what the one before told in the same words', () => {
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     expect(store(heard, rowsOf(event('maths', 1), event('art', 1)))).toEqual({
       rooms: ['maths', 'art'],
       events: ['maths 1', 'art 1'],
@@ -175,7 +189,7 @@ describe('an answer of a feed', () => {
         ],
         'classroom.room_state_change': [change],
       }) as unknown as RowSet
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     store(heard, rowsUpTo())
     const later = { ...event('maths', 6), at: '2026-01-01T00:00:06.000Z' }
     expect(heard.answer().unstored(rowsUpTo(later))['classroom.room']).toEqual([
@@ -195,28 +209,28 @@ describe('an answer of a feed', () => {
   })
 
   it('tells what came in other words', () => {
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     store(heard, rowsOf(event('maths', 1)))
     const others = [event('maths', 1, { message: 'goodbye' }), { ...event('maths', 1), cmd: 4 }]
     for (const other of others) expect(store(heard, rowsOf(other)).events).toEqual(['maths 1'])
   })
 
   it('tells all again where nobody knows whether the one before was stored', () => {
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     store(heard, rowsOf(event('maths', 1)))
     expect(store(heard, rowsOf(event('maths', 1), event('maths', 2)), false).events).toEqual(['maths 2'])
     expect(store(heard, rowsOf(event('maths', 1), event('maths', 2))).events).toEqual(['maths 1', 'maths 2'])
   })
 
   it('leaves it out after a request that failed', () => {
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     store(heard, rowsOf(event('maths', 1)))
     heard.answer()
     expect(store(heard, rowsOf(event('maths', 1))).events).toEqual([])
   })
 
   it('tells what cannot be compared', () => {
-    const heard = createHeard()
+    const heard = createHeard(new VirtualClock(), hour)
     const strange = event('maths', 1, { size: 2n ** 60n })
     store(heard, rowsOf(strange))
     expect(store(heard, rowsOf(strange)).events).toEqual(['maths 1'])

@@ -14,7 +14,7 @@ export function makeHarness(stream: CursorStream = roomLog, progress?: Partial<P
   const controller = new AbortController()
   const series = stream.scope === 'app' ? '' : 'algebra'
   if (progress) harness.store.put(stream.name, series, progress)
-  const heard = createHeard()
+  const heard = createHeard(harness.clock, settings.roomMemory)
   const memory = { heard: () => heard, stands: new Map<string, Progress>() }
   const tailMemory = { ...memory, refusedTails: 0, unaskedTails: 0 }
   const context = {
