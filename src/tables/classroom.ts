@@ -166,13 +166,13 @@ export type AttendanceRow = RowOf<typeof attendance>
 
 const recordingStateChange = table(
   'classroom.recording_state_change',
-  'A recording started (state 1) or stopped (another state)',
+  'A recording started (state 1) or stopped (0 or 2)',
   {
     ...byEvents,
     key: inEvent,
     columns: {
       ...ofEvent,
-      state: required.int('1 started, others stopped'),
+      state: required.int('1 started, 0 or 2 stopped; no other is known'),
       record_id: optional.text('A stop names none: it belongs to the recording started last'),
       sid: optional.text("The recording service's own ID"),
       resource_id: optional.text("The recording service's ID of the resource"),
