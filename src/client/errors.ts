@@ -57,10 +57,13 @@ export function callError(operation: Operation, failure: Failure): CallError {
 
 function worded(operation: Operation, { kind, text, status, code }: Failure): string {
   if (kind === 'quota') return `${text}: the project has as many players as it may have; delete one first`
-  const documented = operation.errors.find(
-    each => each.status === status && (each.code === undefined || each.code === code),
-  )
-  const exact = operation.errors.find(each => each.status === status && each.code === code) ?? documented
+  const { errors } = operation
+  const coded = errors.filter(each => each.code !== undefined && each.code === code)
+  // A code means the same beside another status, be it that of a success.
+  const exact =
+    coded.find(each => each.status === status) ??
+    coded[0] ??
+    errors.find(each => each.status === status && each.code === undefined)
   return exact ? `${text}: ${exact.meaning}` : text
 }
 

@@ -35,6 +35,8 @@ export function checkRules(config: Settled, tree: Tree, env: Environment): reado
     ...streamsInVain(config, tree),
     ...sectionsInVain(config),
     ...alike(config),
+    ...headersTaken(config),
+    ...listeningTwice(config),
     ...forgottenTooSoon(config),
     ...config.apps.flatMap((app, i) => [
       ...parentsOff(config, app, i),
@@ -194,14 +196,55 @@ function saidBy(app: number, keys: readonly Path[]): readonly Path[] {
   return [...keys.flatMap(key => [['apps', app, ...key], key]), ['apps', app]]
 }
 
+/** Headers that requests have for another purpose: what came under the same name would be written over. */
+const usedHeaders: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host'],
+  ...['transfer-encoding', 'user-agent', 'x-request-id'],
+])
+
+function headersTaken({ provider: { classroom } }: Settled): readonly Mistake[] {
+  const { tokenHeader = '', uidHeader = '' } = classroom ?? {}
+  return Object.entries({ tokenHeader, uidHeader })
+    .filter(([, name]) => usedHeaders.has(name.toLowerCase()))
+    .map(([key, name]) => ({
+      keys: [['provider', 'classroom', key]],
+      text: `${name} says something else in each request; the credential would not be sent`,
+    }))
+}
+
+/** Addresses that stand for all of a machine. */
+const anyHost: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/** A port serves the endpoints or the notifications. */
+function listeningTwice({ http, notifications, apps }: Settled): readonly Mistake[] {
+  const [one, other] = [http.listen, notifications.listen]
+  const isTogether = one.host === other.host || anyHost.has(one.host) || anyHost.has(other.host)
+  const isTwice = one.port !== 0 && one.port === other.port && isTogether
+  if (!isTwice || !apps.some(app => app.notifications)) return []
+  const [keys, text] = [
+    [
+      ['notifications', 'listen'],
+      ['http', 'listen'],
+    ],
+    'http.listen and notifications.listen are the same port; each needs one of its own',
+  ]
+  return [{ keys, text }]
+}
+
 /** Names or words of a deployment that stand in one request, so that two which are alike would corrupt it. */
-function alike({ provider: { classroom, analytics } }: Settled): readonly Mistake[] {
+function alike({ provider: { classroom, analytics, players } }: Settled): readonly Mistake[] {
   const { tokenHeader = '', uidHeader = '-' } = classroom ?? {}
   // Names of headers differ in more than case.
   const headers = { tokenHeader: tokenHeader.toLowerCase(), uidHeader: uidHeader.toLowerCase() }
+  const { signatureHeader = '', signatureHeaderV2 = '-' } = players ?? {}
+  const signatures = {
+    signatureHeader: signatureHeader.toLowerCase(),
+    signatureHeaderV2: signatureHeaderV2.toLowerCase(),
+  }
   const { parameters = {}, granularities = {} } = analytics ?? {}
   return [
     ...alikeOf(['provider', 'classroom'], headers),
+    ...alikeOf(['provider', 'players'], signatures, 'signatures could not be told apart'),
     ...alikeOf(['provider', 'analytics', 'parameters'], parameters),
     ...alikeOf(['provider', 'analytics', 'granularities'], granularities),
     ...mistaken(['provider', 'analytics', 'granularities'], granularities),
@@ -209,14 +252,18 @@ function alike({ provider: { classroom, analytics } }: Settled): readonly Mistak
 }
 
 /** Of two, the one that the file says is wrong; where it says both, the latter. */
-function alikeOf(path: Path, words: Readonly<Record<string, string>>): readonly Mistake[] {
+function alikeOf(
+  path: Path,
+  words: Readonly<Record<string, string>>,
+  harm = 'requests would be wrong',
+): readonly Mistake[] {
   return [...Map.groupBy(Object.keys(words), key => words[key])].flatMap(([, keys]) =>
     keys.length === 1
       ? []
       : [
           {
             keys: keys.toReversed().map(key => [...path, key]),
-            text: `${keys.join(' and ')} are the same; each must have a name of its own, or requests would be wrong`,
+            text: `${keys.join(' and ')} are the same; each must have a name of its own, or ${harm}`,
           },
         ],
   )

@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto'
 import { appEvents as operation } from '../provider/classroom/index.ts'
 import { eventTables } from '../tables/classroom.ts'
 import type { Json, Timestamp } from '../tables/json.ts'
-import {
-  announcedBy,
-  answerTime,
-  type EventTime,
-  lastOf,
-  type PlacedEvent,
-  type RoomEvent,
-} from './events/event.ts'
+import { announcedBy, answerTime, lastOf, type PlacedEvent, type RoomEvent } from './events/event.ts'
 import { eventRows, toldState } from './events/event-rows.ts'
 import { type EventPlace, readEvents } from './events/read-events.ts'
 import type { Hint, Page, PageResult, ToldState } from './page.ts'
@@ -40,8 +33,7 @@ export const appEvents: FeedStream = {
 
 function toRows(page: Page): PageResult {
   const { events, places, placeless, named, rejects } = readEvents(page.items)
-  const answered = answerTime(page)
-  const placed = events.map(event => place(event, answered, latestBelieved(page)))
+  const placed = placeEach(events, page)
   const rows = eventRows(placed, page)
   const eventsByRoom = Map.groupBy(placed, ({ event }) => event.room_uuid)
   const placesByRoom = Map.groupBy(places, place => place.room_uuid)
@@ -66,12 +58,37 @@ function toRows(page: Page): PageResult {
   }
 }
 
-/** An event is heard soon after it happened: where it has no time of its own, the answer's is close. */
-function place(event: RoomEvent, answered: EventTime, latest: Timestamp): PlacedEvent {
-  const ownTime = notAfter(latest, event.reading.ownTime)
-  return ownTime === null
-    ? { event, ...answered, firm: true }
-    : { event, at: ownTime, at_source: 'event', firm: true }
+/**
+ * An event is heard soon after it happened: where it has no time of its own, the answer's is close. After a pause it may be heard
+ * late, and happened before what the same answer tells behind it in its room: the time of that is closer. A time before what
+ * stands in front of the event is none to lean on.
+ */
+function placeEach(events: readonly RoomEvent[], page: Page): readonly PlacedEvent[] {
+  const [answered, latest] = [answerTime(page), latestBelieved(page)]
+  const timeOf = (event: RoomEvent) => notAfter(latest, event.reading.ownTime)
+  const ordered = events.toSorted((a, b) => bySequence(a.sequence, b.sequence))
+  const last = new Map<string, Timestamp>()
+  const before = new Map(
+    ordered.map(event => {
+      const time = timeOf(event)
+      const known = last.get(event.room_uuid) ?? ''
+      if (time !== null && time > known) last.set(event.room_uuid, time)
+      return [event, known] as const
+    }),
+  )
+  const next = new Map<string, Timestamp>()
+  const placed = new Map<RoomEvent, PlacedEvent>()
+  for (const event of ordered.toReversed()) {
+    const time = timeOf(event)
+    const behind = next.get(event.room_uuid) ?? answered.at
+    if (time !== null) {
+      placed.set(event, { event, at: time, at_source: 'event', firm: true })
+      if (time < behind) next.set(event.room_uuid, time)
+    } else if (behind < answered.at && behind >= before.get(event)!) {
+      placed.set(event, { event, at: behind, at_source: 'next', firm: true })
+    } else placed.set(event, { event, ...answered, firm: true })
+  }
+  return events.map(event => placed.get(event)!)
 }
 
 function hintOf(events: readonly PlacedEvent[], change: Hint['change'], state: ToldState | undefined): Hint {

@@ -1,7 +1,7 @@
 import { optional, type RowOf, required, table, telling } from './table.ts'
 
-/** Where the time in `at` comes from: the event itself, its neighbour in the log, the answer, or our clock. */
-export type AtSource = 'event' | 'neighbour' | 'provider' | 'received'
+/** Where the time in `at` comes from: the event itself, its neighbour in the log, the next one in the feed, the answer, or our clock. */
+export type AtSource = 'event' | 'neighbour' | 'next' | 'provider' | 'received'
 
 /** `add` and `remove` are the event's changes; `present` are those of its full list who are not among them. */
 export type MembershipAction = 'add' | 'remove' | 'present'
@@ -98,7 +98,7 @@ export const roomEvent = table(
       ),
       event_time: optional.timestamp("The provider's time inside the event, where it has one"),
       at_source: required.text<AtSource>(
-        'Where "at" comes from: event (its own time), neighbour (the last event before it that has one), provider (when it was served), received (our clock)',
+        'Where "at" comes from: event (its own time), neighbour (the last event before it that has one), next (one behind it in the feed that has one, where it was heard late), provider (when it was served), received (our clock)',
       ),
       received_at: required.timestamp('When it arrived, our clock'),
     },
@@ -166,13 +166,13 @@ export type AttendanceRow = RowOf<typeof attendance>
 
 const recordingStateChange = table(
   'classroom.recording_state_change',
-  'A recording started (state 1) or stopped (another state)',
+  'A recording started (state 1) or stopped (0 or 2)',
   {
     ...byEvents,
     key: inEvent,
     columns: {
       ...ofEvent,
-      state: required.int('1 started, others stopped'),
+      state: required.int('1 started, 0 or 2 stopped; no other is known'),
       record_id: optional.text('A stop names none: it belongs to the recording started last'),
       sid: optional.text("The recording service's own ID"),
       resource_id: optional.text("The recording service's ID of the resource"),

@@ -140,6 +140,10 @@ describe('a notification', () => {
     })
   })
 
+  it('may have its type written in a text, as other numbers may be', () => {
+    expect(parse('{"noticeId":"n","eventType":"4"}')).toMatchObject({ ok: true, notice: { eventType: 4 } })
+  })
+
   it.each([
     ['nothing', '', 'the body is empty'],
     ['no JSON', '{', 'the body is not JSON'],

@@ -48,6 +48,7 @@ const names = [
   '0032-told-once-and-whole',
   '0033-calls-until-an-end-was-told',
   '0034-late-by-the-log',
+  '0035-shares-and-lengths',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

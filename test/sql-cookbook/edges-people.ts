@@ -82,6 +82,14 @@ export const links: Edge = {
               where app_id = 'by stream' and sid = 's71'`,
       expected: [[0.05, 0.5, 50, 2.5, 10, true]],
     },
+    {
+      name: 'a stay that is told to have ended before it began lasted for no time',
+      meanwhile: `update analytics.call_session set left_at = joined_at - interval '1 minute' where app_id = 'by stream'`,
+      query: `select u.minutes, u.talk_minutes, q.minutes, q.talk_minutes
+              from classroom.user_call u join analytics.session_quality q using (app_id, call_id, sid)
+              where u.app_id = 'by stream' and u.sid = 's71'`,
+      expected: [[0, 0, 0, 0]],
+    },
   ],
   mutants: [
     ['somebody is taken for one of several', ' <> max(p.user_uuid)', ' > max(p.user_uuid)'],

@@ -36,12 +36,14 @@ export const polls: Edge = {
         poll('no summary', 1, '["x", "y", "z"]', 'running'),
         poll('nobody yet', 1, '{"0": "x", "1": "y"}', 'running'),
         poll('votes lost', 1, '["x", "y"]', 'ended'),
+        poll('without shares', 1, '["x", "y", "z"]', 'ended'),
       ].join(', ')};
     insert into classroom.poll (app_id, room_uuid, incarnation, poll_id, mode, state) values
       ('polls', 'hall', 1, 'start not seen', 1, 'running');
     insert into classroom.poll_tally (app_id, room_uuid, incarnation, poll_id, option_index, num, percentage) values
       ('polls', 'hall', 1, 'chosen alone', 0, 1, 0.5), ('polls', 'hall', 1, 'chosen alone', 1, 2, 1),
-      ('polls', 'hall', 1, 'votes lost', 1, 3, 1);
+      ('polls', 'hall', 1, 'votes lost', 1, 3, 1),
+      ('polls', 'hall', 1, 'without shares', 0, 3, null), ('polls', 'hall', 1, 'without shares', 1, 0, null);
     insert into classroom.poll_submission (app_id, room_uuid, incarnation, poll_id, user_uuid, ordinal, select_index) values
       ${[
         ...[vote('chosen alone', 'ann', 1, '{0,1}'), vote('chosen alone', 'bob', 2, '{1}')],
@@ -72,6 +74,9 @@ export const polls: Edge = {
         ['start not seen', 2, null, 1, 1],
         ['votes lost', 0, 'x', 0, 0],
         ['votes lost', 1, 'y', 3, 1],
+        ['without shares', 0, 'x', 3, null],
+        ['without shares', 1, 'y', 0, 0],
+        ['without shares', 2, 'z', 0, 0],
       ],
     },
   ],

@@ -47,3 +47,33 @@ describe('the rooms to look at', () => {
     expect(hintsOf({ ...spoilt, roomUuid: 'r'.repeat(64) }, { ...spoilt, roomUuid: null })).toEqual([])
   })
 })
+
+describe('an event without a time of its own', () => {
+  const answeredAt = 1_767_225_600_000
+  const minutesAgo = (minutes: number) => answeredAt - minutes * 60_000
+  const end = (sequence: number) => ({ ...placed, sequence, cmd: 1, data: { state: 2 } })
+  const left = (sequence: number, updateTime: number, roomUuid = placed.roomUuid) => ({
+    ...{ ...placed, sequence, cmd: 20, roomUuid },
+    data: { total: 1, onlineUsers: [], offlineUsers: [{ userUuid: 'ann', updateTime }] },
+  })
+  const timesOf = (...items: readonly object[]) =>
+    appEvents
+      .toRows(pageOf({ series: '', items: items as never, answeredAt }), null)
+      .rows['classroom.room_event']!.filter(({ cmd }) => cmd === 1)
+      .map(({ at, at_source }) => [(Date.parse(at) - answeredAt) / 60_000, at_source])
+
+  it('happened when it was heard', () => {
+    expect(timesOf(left(4, minutesAgo(20)), end(5))).toEqual([[0, 'provider']])
+  })
+
+  it('that was heard late happened before what is told behind it in its room', () => {
+    expect(timesOf(end(5), left(6, minutesAgo(15)), left(7, minutesAgo(14)))).toEqual([[-15, 'next']])
+    expect(timesOf(left(7, minutesAgo(14)), end(5), left(6, minutesAgo(15)))).toEqual([[-15, 'next']])
+    expect(timesOf(end(5), left(6, minutesAgo(15), 'another'))).toEqual([[0, 'provider']])
+  })
+
+  it('is not dated by what is told to have happened before what stands in front of it', () => {
+    expect(timesOf(left(4, minutesAgo(20)), end(5), left(6, minutesAgo(40)))).toEqual([[0, 'provider']])
+    expect(timesOf(end(5), left(6, answeredAt + 60_000))).toEqual([[0, 'provider']])
+  })
+})

@@ -91,7 +91,7 @@ export const notificationTypes = { created: 1, destroyed: 3, statusChanged: 4 } 
 export const Notification = z.looseObject({
   noticeId: z.union([z.string().min(1).max(200), z.number(), z.bigint()]).transform(String),
   productId: z.unknown().optional(),
-  eventType: z.int(),
+  eventType: written(z.int()),
   /** Unix ms; what can only be seconds is read as such. */
   notifyMs: instant.nullish(),
   payload: z.looseObject({}).nullish(),

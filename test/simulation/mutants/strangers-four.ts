@@ -163,8 +163,8 @@ export const strangersFour: readonly Plant[] = [
     says: 'the share of an option of a poll is that of all votes, not of those who voted',
     group: 'decoding',
     from: 'contract',
-    file: 'migrations/0032-told-once-and-whole.sql',
-    find: 'coalesce(o.percentage, coalesce(o.num, o.chosen)::double precision / nullif(o.voters, 0), case when o.chosen = 0 and o.told > 0 then 0 end) as share',
+    file: 'migrations/0035-shares-and-lengths.sql',
+    find: 'coalesce(o.percentage, coalesce(o.num, o.chosen)::double precision / nullif(o.voters, 0), case when coalesce(o.num, o.chosen) = 0 and o.told > 0 then 0 end) as share',
     put: `coalesce(o.num, o.chosen)::double precision
            / nullif(sum(coalesce(o.num, o.chosen)) over (partition by p.app_id, p.room_uuid, p.incarnation, p.poll_id), 0) as share`,
   },

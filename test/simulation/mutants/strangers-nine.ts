@@ -75,7 +75,7 @@ export const strangersNine: readonly Plant[] = [
     says: 'of several users of a class that have the number of a stay each is said to have been in the call',
     group: 'keeping',
     from: 'contract',
-    file: 'migrations/0032-told-once-and-whole.sql',
+    file: 'migrations/0035-shares-and-lengths.sql',
     find: 'p.uid is not null and min(p.user_uuid) over (partition by p.uid) <> max(p.user_uuid) over (partition by p.uid) as is_shared',
     put: 'false as is_shared',
   },

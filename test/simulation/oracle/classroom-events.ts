@@ -48,6 +48,7 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
     const key = `${room.app} ${room.roomUuid} ${room.stored}`
     const told = [...room.events].sort((a, b) => (a.sequence < b.sequence ? -1 : 1))
     const lastOfLog = lastLogged(rowsByKey, key, told)
+    const times = told.map(believed)
     let neighbour: number | undefined
     let lastStart: unknown
     for (const [place, event] of told.entries()) {
@@ -58,7 +59,10 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
       const isKept = !(event.malformed && typeof fieldsOf(data).message === 'string')
       const isDue = isKept && isEnd && !isExcused(room, event)
       if (isKept)
-        expected.set(`${key} ${event.sequence}`, { cells: cellsOf(room, event, neighbour, context), isDue })
+        expected.set(`${key} ${event.sequence}`, {
+          cells: cellsOf(room, event, { before: neighbour, behind: times.slice(place + 1) }, context),
+          isDue,
+        })
       // What the log held back is due in the end, like all else.
       if (isKept && !row && place < lastOfLog && event.loggedFrom === undefined) {
         skipped.push({
@@ -121,10 +125,16 @@ function orLater(recordId: unknown): Rule {
   return new Rule(`null or ${recordId}`, value => value === null || value === recordId)
 }
 
+/** Times that other events of the room have in themselves: the latest of those before it, and those of all behind it. */
+interface Beside {
+  readonly before: number | undefined
+  readonly behind: readonly (number | undefined)[]
+}
+
 function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
-  neighbour: number | undefined,
+  { before: neighbour, behind }: Beside,
   context: EventContext,
 ): Row {
   const { answered, isLive, isLogged, isEnd, areLogsRead, isExcused, clocks, end } = context
@@ -132,19 +142,23 @@ function cellsOf(
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
   const isAnswer = (at: unknown) => typeof at === 'number' && at >= event.at && times.has(at)
+  const isNext = (at: unknown) => typeof at === 'number' && at >= event.at && behind.includes(at)
   const at =
     own !== undefined
       ? { at: own, at_source: 'event' }
       : {
           at: new Rule(
-            mayBeOld ? `the last time before it, ${neighbour}, or when it was told` : 'when it was told',
+            mayBeOld
+              ? `the last time before it, ${neighbour}, one behind it, or when it was told`
+              : 'one behind it, or when it was told',
             (value, { at_source }) =>
               (mayBeOld && at_source === 'neighbour' && value === (neighbour ?? null)) ||
+              (at_source === 'next' && isNext(value)) ||
               (at_source === 'provider' && isAnswer(value)),
           ),
           at_source: new Rule(
-            mayBeOld ? 'neighbour or provider' : 'provider',
-            value => (mayBeOld && value === 'neighbour') || value === 'provider',
+            mayBeOld ? 'neighbour, next or provider' : 'next or provider',
+            value => (mayBeOld && value === 'neighbour') || value === 'next' || value === 'provider',
           ),
         }
   return {

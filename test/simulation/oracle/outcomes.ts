@@ -120,7 +120,7 @@ function pollResults(tables: StoredSchema): readonly Row[] {
         ...{ ...pick(poll, key), option_index, mode: modes[String(poll.mode)], state: stateOf(poll, isOver) },
         option: items?.[String(option_index)] ?? null,
         votes: num ?? chosen,
-        share: percentage ?? counted ?? (chosen === 0 && isCounted ? 0 : null),
+        share: percentage ?? counted ?? (Number(num ?? chosen) === 0 && isCounted ? 0 : null),
       }
     })
   })
