@@ -114,6 +114,36 @@ export const parts: Tour = {
   },
 }
 
+/** Many apps in which nearly nothing happens, so that answers which told nothing wait for each other while shards move. */
+export const flocks: Tour = {
+  length: 4 * minute,
+  demands: {
+    ...{ ...relays.demands, plan: 'starter', handOverEvery: 12 * second, world: 'flocks' },
+    apps: ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta', 'iota', 'kappa'],
+    ...{ playersEvery: minute, quirks: {} },
+    profile: { classes: 1, students: 1, eventsPerMinute: 1, lessonMinutes: 30 },
+  },
+}
+
+/**
+ * Processes that die with what the feed told, and nothing else: whoever had the app before takes it over, and must look once more for
+ * what was left unread.
+ */
+export const heirs: Tour = {
+  length: 26 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha', 'beta'], processes: 2, feedEvery: 20 * second },
+    ...troubledBy('kill'),
+    aim: {
+      rates: { provider: { kill: 0 }, database: { kill: 0 } },
+      also: [{ at: /polling/, kill: 1 / 20 }],
+    },
+    profile: { ...small, classes: 2, eventsPerMinute: 6 },
+    quirks: {},
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
 /**
  * Processes that can say to nobody that they are there, one after the other, and reach the database otherwise: another one takes
  * their apps over, and they learn it by what they store alone.

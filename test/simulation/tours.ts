@@ -10,8 +10,8 @@ import {
   partly,
   wishes,
 } from './tours-operators.ts'
-import { commits, denied, marks, parts, pauses, relays, severed } from './tours-processes.ts'
-import { budgets, calls, deadly, heavy, late, long, spending, turned, whole } from './tours-ranges.ts'
+import { commits, denied, flocks, heirs, marks, parts, pauses, relays, severed } from './tours-processes.ts'
+import { budgets, calls, deadly, heavy, late, long, slices, spending, turned, whole } from './tours-ranges.ts'
 import {
   crowd,
   lives,
@@ -42,6 +42,8 @@ export const tours: Readonly<Record<string, Tour>> = {
     pauses,
     relays,
     severed,
+    flocks,
+    heirs,
     marks,
     parts,
     lessons,
@@ -57,6 +59,7 @@ export const tours: Readonly<Record<string, Tour>> = {
     changes,
     heavy,
     deadly,
+    slices,
     crowd,
   }),
 }
