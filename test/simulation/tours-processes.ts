@@ -120,23 +120,24 @@ export const flocks: Tour = {
   demands: {
     ...{ ...relays.demands, plan: 'starter', handOverEvery: 12 * second, world: 'flocks' },
     apps: ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta', 'iota', 'kappa'],
-    ...{ playersEvery: minute, quirks: {} },
-    profile: { classes: 1, students: 1, eventsPerMinute: 1, lessonMinutes: 30 },
+    ...{ playersEvery: minute, feedEvery: 5 * second, quirks: {} },
+    profile: { classes: 1, students: 1, eventsPerMinute: 4, lessonMinutes: 30 },
   },
 }
 
 /**
- * Processes that die with what the feed told, and nothing else: whoever had the app before takes it over, and must look once more for
- * what was left unread.
+ * Processes that stand still with what the feed told until it is another one's to ask, and live on: whoever takes the app had it
+ * before, and must look once more for what was left unread.
  */
 export const heirs: Tour = {
   length: 26 * minute,
   demands: {
     ...{ plan: 'starter', apps: ['alpha', 'beta'], processes: 2, feedEvery: 20 * second },
-    ...troubledBy('kill'),
+    ...troubledBy('stall'),
     aim: {
-      rates: { provider: { kill: 0 }, database: { kill: 0 } },
-      also: [{ at: /polling/, kill: 1 / 20 }],
+      stall: [10_500, 16_000],
+      rates: { provider: { stall: 0 }, database: { stall: 0 } },
+      also: [{ at: /polling/, stall: 1 / 20 }],
     },
     profile: { ...small, classes: 2, eventsPerMinute: 6 },
     quirks: {},

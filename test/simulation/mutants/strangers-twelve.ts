@@ -52,19 +52,14 @@ export const strangersTwelve: readonly Plant[] = [
   },
   {
     name: 'empty-answers-not-waited-for',
-    says: 'a process that stops, or hands an app over, does not wait until answers that told nothing are settled',
+    says: 'a process that stops, or hands an app over, does not settle answers any more that told nothing',
     group: 'ownership',
     from: 'contract',
     file: 'src/engine/series/cursor-task.ts',
     find: 'const result = await store.commit(age ? { ...made, age } : made)',
-    put: `const committing = store.commit(age ? { ...made, age } : made)
-        const isEmpty = Object.values(made.rows).every(rows => rows.length === 0)
-        const left = Promise.withResolvers<{ readonly outcome: 'stale' }>()
-        const leave = () => left.resolve({ outcome: 'stale' })
-        if (context.signal.aborted) leave()
-        else context.signal.addEventListener('abort', leave, { once: true })
-        if (isEmpty) committing.catch(() => {})
-        const result = await (isEmpty ? Promise.race([committing, left.promise]) : committing)`,
+    put: `const isEmpty = Object.values(made.rows).every(rows => rows.length === 0)
+        if (isEmpty && context.signal.aborted) return { outcome: 'stale' }
+        const result = await store.commit(age ? { ...made, age } : made)`,
   },
   {
     name: 'days-of-24-hours',
