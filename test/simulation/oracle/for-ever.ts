@@ -32,7 +32,7 @@ export async function readForEver(
     `select concat_ws(' ', app_id, stream, reason) as key, sum(stands_for)::float8 as losses from ingest.loss
      where state = 'lost' group by 1`,
   )
-  const day = (moment: string) => `(${moment} at time zone 'UTC')::date`
+  const day = (moment: string) => `((${moment}) at time zone 'UTC')::date`
   const days = await rows<{ key: string }>(
     `select distinct concat_ws(' ', app_id, stream, reason, 'from', ${day('range_from')},
                                'to', ${day(`range_to - interval '1 microsecond'`)}) as key
