@@ -114,17 +114,6 @@ export const parts: Tour = {
   },
 }
 
-/** Many apps in which nearly nothing happens, so that answers which told nothing wait for each other while shards move. */
-export const flocks: Tour = {
-  length: 4 * minute,
-  demands: {
-    ...{ ...relays.demands, plan: 'starter', handOverEvery: 12 * second, world: 'flocks' },
-    apps: ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta', 'iota', 'kappa'],
-    ...{ playersEvery: minute, feedEvery: 5 * second, quirks: {} },
-    profile: { classes: 1, students: 1, eventsPerMinute: 4, lessonMinutes: 30 },
-  },
-}
-
 /**
  * Processes that stand still with what the feed told until it is another one's to ask, and live on: whoever takes the app had it
  * before, and must look once more for what was left unread.

@@ -10,7 +10,7 @@ import {
   partly,
   wishes,
 } from './tours-operators.ts'
-import { commits, denied, flocks, heirs, marks, parts, pauses, relays, severed } from './tours-processes.ts'
+import { commits, denied, heirs, marks, parts, pauses, relays, severed } from './tours-processes.ts'
 import { budgets, calls, deadly, heavy, late, long, slices, spending, turned, whole } from './tours-ranges.ts'
 import {
   crowd,
@@ -42,7 +42,6 @@ export const tours: Readonly<Record<string, Tour>> = {
     pauses,
     relays,
     severed,
-    flocks,
     heirs,
     marks,
     parts,
