@@ -60,6 +60,8 @@ export interface Quirks {
   readonly partedMetric: number
   /** Of the values of metrics: those that are words. */
   readonly malformedValue: number
+  /** Of the values of metrics that are no words: those that are null, as nothing was measured then. */
+  readonly unmeasuredValue: number
   /** Sessions that are listed and have no entry among the metrics. */
   readonly vanishingSid: number
   /** Of the calls: those with a second that makes each answer about their sessions a large one that tells of it. */
@@ -108,6 +110,7 @@ export const noQuirks: Quirks = {
   unknownMid: 0,
   partedMetric: 0,
   malformedValue: 0,
+  unmeasuredValue: 0,
   vanishingSid: 0,
   heavySessions: 0,
   heavyMetrics: 0,

@@ -130,6 +130,22 @@ describe('session details', () => {
     expect(present.length).toBeGreaterThan(0)
     expect(present.every(({ leave_ts }) => leave_ts === stage.now())).toBe(true)
   })
+
+  it('tells stays as they stood at the end of what is asked about, where it is told so', async () => {
+    const stage = playAnalytics({ switches: { staysAsOf: 'question' } })
+    const frame = frameOf(await someCall(stage))
+    const staysUpTo = async (end_ts: number) =>
+      (await stage.ask('sessions', { ...frame, end_ts, exclude_server_user: 'false' })).body.call_info
+    const whole = await staysUpTo(frame.end_ts)
+    const first = Math.min(...whole.map(({ leave_ts }) => leave_ts))
+    expect(whole.every(({ finished }) => finished)).toBe(true)
+    const before = await staysUpTo(first - 1)
+    expect(before.length).toBeGreaterThan(0)
+    expect(before.every(({ finished, leave_ts }) => !finished && leave_ts === first - 1)).toBe(true)
+    const upTo = await staysUpTo(first)
+    expect(upTo.filter(({ finished }) => finished).every(({ leave_ts }) => leave_ts === first)).toBe(true)
+    expect(upTo.some(({ finished }) => finished)).toBe(true)
+  })
 })
 
 describe('quality metrics', () => {

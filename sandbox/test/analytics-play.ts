@@ -34,7 +34,7 @@ export interface MetricsEntry {
   readonly data: readonly {
     readonly mid: number
     readonly peer_uid: number
-    readonly kvs: readonly (readonly [number, number | string])[]
+    readonly kvs: readonly (readonly [number, number | string | null])[]
   }[]
 }
 

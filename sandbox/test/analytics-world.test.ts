@@ -243,6 +243,14 @@ describe('an oddity of calls', () => {
     expect(counted).toEqual({ points: values.length - words.length, malformed: words.length })
   })
 
+  it('unmeasuredValue is null among the values, and the truth counts the others', async () => {
+    const { values, counted } = await metricsOf(odd({ malformedValue: 0.05, unmeasuredValue: 0.05 }))
+    const numbers = values.filter(value => typeof value === 'number')
+    const words = values.filter(value => typeof value === 'string')
+    expect(values.filter(value => value === null).length).toBeGreaterThan(10)
+    expect(counted).toEqual({ points: numbers.length, malformed: words.length })
+  })
+
   it.each([
     ['heavySessions', 'sessions'],
     ['heavyMetrics', 'metrics'],

@@ -94,6 +94,7 @@ export const spellKinds: readonly Kind[] = [
 /** What no seed draws. Whoever hears of it must wait for longer than anybody would by himself. */
 const aimed: readonly Kind[] = [
   { name: '429 with Retry-After 150', rule: { kind: 'status', status: 429, retryAfter: '150' } },
+  { name: '503 with Retry-After 150', rule: { kind: 'status', status: 503, retryAfter: '150' } },
   { name: '429 with a date', rule: { kind: 'status', status: 429, retryIn: 150 } },
   ...(['unlisted', 'miscounted', 'slipped', 'strange', 'unknown-code'] as const).map(
     (kind): Kind => ({ name: kind, rule: { kind } }),

@@ -115,6 +115,26 @@ export const parts: Tour = {
 }
 
 /**
+ * Processes that stand still with what the feed told until it is another one's to ask, and live on: whoever takes the app had it
+ * before, and must look once more for what was left unread.
+ */
+export const heirs: Tour = {
+  length: 26 * minute,
+  demands: {
+    ...{ plan: 'starter', apps: ['alpha', 'beta'], processes: 2, feedEvery: 20 * second },
+    ...troubledBy('stall'),
+    aim: {
+      stall: [10_500, 16_000],
+      rates: { provider: { stall: 0 }, database: { stall: 0 } },
+      also: [{ at: /polling/, stall: 1 / 20 }],
+    },
+    profile: { ...small, classes: 2, eventsPerMinute: 6 },
+    quirks: {},
+    switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+  },
+}
+
+/**
  * Processes that can say to nobody that they are there, one after the other, and reach the database otherwise: another one takes
  * their apps over, and they learn it by what they store alone.
  */

@@ -27,7 +27,7 @@ export const calls: Tour = {
     profile: { classes: 2, students: 20, eventsPerMinute: 4 },
     quirks: {
       ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 130, backwardCall: 0.1 },
-      ...{ unknownMid: 0.1, malformedValue: 0.0001, hushedRoom: 0.4 },
+      ...{ unknownMid: 0.1, malformedValue: 0.0001, unmeasuredValue: 0.01, hushedRoom: 0.4 },
     },
     switches: {
       ...{ ...plain, roomReuse: 'off' },
@@ -72,6 +72,40 @@ export const long: Tour = {
 export const whole: Tour = {
   length: 30 * minute,
   demands: { ...long.demands, switches: { ...long.demands.switches, callSlices: 'refused' } },
+}
+
+/**
+ * Calls of two slices, of which the first cannot be read until the second was: what it tells is older, for who is still there in
+ * it has left since.
+ */
+export const slices: Tour = {
+  length: 38 * minute,
+  demands: {
+    ...{ ...calm, ...troubledBy('spells'), plan: 'own' },
+    spells: [
+      // Who is not there says for how long, and it is longer than anybody would wait by himself.
+      spellOf('503 with Retry-After 150', {
+        ...{ from: 5 * minute, to: 6.5 * minute },
+        ...{ app: 'alpha', operation: 'realtimeUsage' },
+      }),
+      {
+        ...{ from: 17 * minute, to: 31.5 * minute },
+        rules: [
+          {
+            ...{ kind: 'malformed', app: 'alpha', operation: 'callSessions' },
+            ...{ covering: (monday + 8 * minute) / second, rate: 1 },
+          },
+        ],
+      },
+    ],
+    profile: { classes: 2, students: 4, eventsPerMinute: 2, lessonMinutes: 26, breakMinutes: 2 },
+    quirks: { unmeasuredValue: 0.01 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', sequence: 'contiguous', callSearch: 'overlap', hasMore: 'real' },
+      ...{ staysAsOf: 'question', mostPerPage: 100, missingValues: 0, lateValueSeconds: 0, tightHours: 0 },
+      ...{ callEnd: 'present', openStayEnd: 'now', kvs: 'pairs' },
+    },
+  },
 }
 
 /**

@@ -62,6 +62,8 @@ const choices: Choices = {
   callEnd: ['present', 'absent'],
   // A slice of a long call is what shows somebody who stays.
   openStayEnd: ['now'],
+  // What a slice says of somebody who stays matters where it is read after the next one.
+  staysAsOf: ['answer'],
   callListPages: [100],
   // A call of the usual size fits on one page of 30.
   mostPerPage: [100, 30],
@@ -124,7 +126,8 @@ export function drawSwitches(seed: Seed): Switches {
 const quirks: Readonly<Partial<Quirks>> = {
   ...{ unknownCmd: 0.03, nul: 0.03, loneSurrogate: 0.03, malformedRecord: 0.03, malformedData: 0.03 },
   ...{ malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.4 },
-  ...{ backwardCall: 0.1, unknownMid: 0.1, malformedValue: 0.02, vanishingSid: 0.05 },
+  ...{ backwardCall: 0.1, unknownMid: 0.1, malformedValue: 0.02, unmeasuredValue: 0.01 },
+  vanishingSid: 0.05,
   ...{ longCallHours: 1.7, crowd: 45 },
 }
 

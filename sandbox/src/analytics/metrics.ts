@@ -74,21 +74,25 @@ export function countPoints(call: Call, settings: Settings, now: number): Metric
   for (const session of sessionsWithMetrics(reading)) {
     for (const series of seriesOf(session, reading)) {
       const isWord = wordsAmong(session, series, reading)
+      const isUnmeasured = unmeasuredAmong(session, series, reading)
       const words = isWord ? series.moments.filter(isWord).length : 0
+      const unmeasured = isUnmeasured ? series.moments.filter(isUnmeasured).length : 0
       malformed += words
-      points += series.moments.length - words
+      points += series.moments.length - words - unmeasured
     }
   }
   return { points, malformed }
 }
 
-/** All values of the sessions of a call from its beginning to `now`, a series at a time. */
+/** All values of the sessions of a call from its beginning to `now`, a series at a time; what was not measured is none. */
 export function* seriesOfCall(call: Call, settings: Settings, now: number): Generator<TrueSeries> {
   const reading = { call, settings, now, asked: { start: 0, end: inSeconds(now) } }
   for (const session of sessionsWithMetrics(reading)) {
     for (const series of seriesOf(session, reading)) {
-      const values = series.moments.map(valuesOf(session, series, reading))
-      yield { sid: session.sid, ...series, values }
+      const isUnmeasured = unmeasuredAmong(session, series, reading)
+      const moments = isUnmeasured ? series.moments.filter(each => !isUnmeasured(each)) : series.moments
+      const values = moments.map(valuesOf(session, series, reading))
+      yield { sid: session.sid, ...series, moments, values }
     }
   }
 }
@@ -105,10 +109,11 @@ function dataOf(session: CallSession, reading: Reading): readonly object[] {
   return seriesOf(session, reading).flatMap(series => {
     const { mid, peer, moments } = series
     const valueAt = valuesOf(session, series, reading)
+    const isUnmeasured = unmeasuredAmong(session, series, reading)
     const form = forms[settings.switches.kvs]
     const isUnsaid = peer === 0 && settings.switches.ownPeer === 'absent'
     return partsOf(session, moments, settings).map(part => {
-      const kvs = part.map(moment => form(moment, valueAt(moment)))
+      const kvs = part.map(moment => form(moment, isUnmeasured?.(moment) ? null : valueAt(moment)))
       return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
     })
   })
@@ -135,7 +140,7 @@ function valuesOf(session: CallSession, series: Series, reading: Reading) {
 }
 
 /** The document does not show what a pair looks like. */
-const forms: Readonly<Record<Switches['kvs'], (moment: number, value: number | string) => unknown>> = {
+const forms: Readonly<Record<Switches['kvs'], (moment: number, value: number | string | null) => unknown>> = {
   pairs: (moment, value) => [moment, value],
   objects: (k, v) => ({ k, v }),
   triples: (moment, value) => [moment, value, moment % 7],
@@ -195,4 +200,14 @@ function wordsAmong({ sid }: CallSession, { mid, peer }: Series, { call, setting
   const share = call.sessions.length > crowded ? 0 : settings.quirks.malformedValue
   const hash = hashOf('word', sid, mid, peer)
   return share > 0 ? (moment: number) => shareOf(hashOn(hash, moment)) < share : undefined
+}
+
+/** Of which moments nothing was measured; nothing where that is of none. */
+function unmeasuredAmong(session: CallSession, series: Series, reading: Reading) {
+  const share = reading.settings.quirks.unmeasuredValue
+  const hash = hashOf('unmeasured', session.sid, series.mid, series.peer)
+  const isWord = wordsAmong(session, series, reading)
+  return share > 0
+    ? (moment: number) => shareOf(hashOn(hash, moment)) < share && !isWord?.(moment)
+    : undefined
 }

@@ -43,10 +43,15 @@ export function listSessions(context: AnalyticsContext): object {
   const list = matches
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
     .filter(isWanted)
-    .map(session => servedSession(session, call!.cname, now))
+    .map(session => servedSession(session, call!.cname, asOf(context)))
     .map(session => (session.finished || isLeaveTold(session, settings) ? session : withoutEnd(session)))
   const total = settings.switches.totalSize === 'all' ? matches.length : list.length
   return { total_size: total, page_no: pageNo, page_size: pageSize, call_info: list }
+}
+
+/** The moment as of which sessions are told, Unix milliseconds; of a second that is asked about all has happened. */
+function asOf({ settings, asked, now }: AnalyticsContext): number {
+  return settings.switches.staysAsOf === 'question' ? Math.min(now, asked.end * 1_000 + 999) : now
 }
 
 /** Whether no page of the sessions of a call is served but the first; never of one that has a heavy second for them. */

@@ -26,6 +26,11 @@ export const analyticsSwitches = {
     ['now', 'absent', 'at-times'],
     'leave_ts of a session that goes on: the moment of the answer, or none; at-times: none of every other session',
   ),
+  staysAsOf: choice(
+    'answer',
+    ['answer', 'question'],
+    'whether sessions are told as they stand when they are asked about, or as they stood at the end of what is asked about',
+  ),
   callListPages: quantity(100, 'pages', 'pages of a search that are served; those beyond are empty'),
   mostPerPage: quantity(
     100,

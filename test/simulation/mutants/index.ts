@@ -20,6 +20,7 @@ import { strangersSeven } from './strangers-seven.ts'
 import { strangersSix } from './strangers-six.ts'
 import { strangersTen } from './strangers-ten.ts'
 import { strangersThree } from './strangers-three.ts'
+import { strangersTwelve } from './strangers-twelve.ts'
 import { teachers } from './teachers.ts'
 import { together } from './together.ts'
 import { told } from './told.ts'
@@ -54,6 +55,7 @@ export const plants: readonly Plant[] = [
   ...strangersNine,
   ...strangersTen,
   ...strangersEleven,
+  ...strangersTwelve,
   ...spoiltRanges,
   ...unread,
 ]

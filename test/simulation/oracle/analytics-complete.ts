@@ -6,6 +6,7 @@ import { margins, owedFrom } from './margins.ts'
 import { trueValue } from './promised.ts'
 import { type Whole, wholenessOfCalls } from './whole-calls.ts'
 
+const minute = 60
 const quarter = 900
 const hour = 3_600
 const day = 24 * hour
@@ -59,11 +60,11 @@ async function judge(examination: Examination, found: Findings, { app, stream, r
 }
 
 /**
- * Of each quarter of an hour of the run, of each hour of it and its day before, and of each day that was in reach; and, where
- * values change late, of each hour of the days that have just ceased to.
+ * Of each quarter of an hour of the run, of each hour of it and its day before, and of each day that was in reach; where
+ * values change late, of each hour of the days that have just ceased to; and where the stream was off, of each minute then.
  */
 function ask(
-  { rows, start, end }: Examination,
+  { rows, start, end, switchedOff = [] }: Examination,
   app: string,
   stream: string,
   reach: number,
@@ -78,9 +79,14 @@ function ask(
     `select s::float8 as "from", (s + ${step})::float8 as "to" from generate_series(${from}, ${to - step}, ${step}) s`
   const settled = Math.floor((start / 1_000 - latenessOf(stream)) / day) * day
   const settling = latenessOf(stream) > 0 ? ([settled - day, settled + 2 * day] as const) : ([0, 0] as const)
+  const off = switchedOff
+    .filter(one => one.app === app && one.stream === stream && Number.isFinite(one.to))
+    .map(({ from, to }) =>
+      series(Math.ceil(from / 60_000) * minute, Math.floor(Math.min(to, end) / 60_000) * minute, minute),
+    )
   return rows<Judged>(
     `select r.from, r.to, ingest.is_complete('${stream}', '${app}', to_timestamp(r.from), to_timestamp(r.to)) as complete
-     from (${series(begin, until, quarter)} union ${series(earliest, last, hour)} union ${series(...settling, hour)} union ${series(Math.ceil((first - reach) / day) * day, last, day)}) r`,
+     from (${[...off, ''].join(' union ')} ${series(begin, until, quarter)} union ${series(earliest, last, hour)} union ${series(...settling, hour)} union ${series(Math.ceil((first - reach) / day) * day, last, day)}) r`,
   )
 }
 

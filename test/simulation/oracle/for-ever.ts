@@ -1,11 +1,13 @@
 import { Findings } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
 
-/** What days and rooms are judged by: of each room and hour whether it is whole, and how much is told to be lost. */
+/** What days and rooms are judged by: of each room and hour whether it is whole, and how much is told to be lost, and of which days. */
 export interface ForEver {
   readonly rooms: ReadonlyMap<string, boolean>
   readonly hours: ReadonlyMap<string, boolean>
   readonly losses: ReadonlyMap<string, number>
+  /** From which day to which of UTC something was lost, and why: rows of the same days may be one. */
+  readonly days: ReadonlySet<string>
 }
 
 const hour = 3_600
@@ -30,7 +32,14 @@ export async function readForEver(
     `select concat_ws(' ', app_id, stream, reason) as key, sum(stands_for)::float8 as losses from ingest.loss
      where state = 'lost' group by 1`,
   )
+  const day = (moment: string) => `((${moment}) at time zone 'UTC')::date`
+  const days = await rows<{ key: string }>(
+    `select distinct concat_ws(' ', app_id, stream, reason, 'from', ${day('range_from')},
+                               'to', ${day(`range_to - interval '1 microsecond'`)}) as key
+     from ingest.loss where state = 'lost' and range_to > range_from and range_to <= to_timestamp(${until})`,
+  )
   return {
+    days: new Set(days.map(({ key }) => key)),
     rooms: new Map(rooms.map(({ key, complete }) => [key, complete])),
     hours: new Map(hours.map(({ key, complete }) => [key, complete])),
     losses: new Map(losses.map(({ key, losses }) => [key, losses])),
@@ -50,5 +59,8 @@ export function examineForEver(before: ForEver, after: ForEver): readonly Findin
     const now = after.losses.get(key) ?? 0
     if (now < losses) found.add('gap', 'losses long after', `${key}: ${losses} were told, and are ${now}`)
   }
+  for (const key of before.days)
+    if (!after.days.has(key))
+      found.add('gap', 'losses long after', `${key}: told before, and not of these days now`)
   return found.list()
 }

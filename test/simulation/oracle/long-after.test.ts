@@ -6,6 +6,7 @@ const told: ForEver = {
   rooms: new Map([['alpha algebra 1 poll', false]]),
   hours: new Map([['alpha calls 08', true]]),
   losses: new Map([['alpha calls expired', 2]]),
+  days: new Set(['alpha calls expired from 2026-01-05 to 2026-01-05']),
 }
 
 it('what was lost stays lost, and what was whole stays whole', () => {
@@ -13,6 +14,10 @@ it('what was lost stays lost, and what was whole stays whole', () => {
   expect(examineForEver(told, { ...told, losses: new Map() })).toHaveLength(1)
   expect(examineForEver(told, { ...told, rooms: new Map([['alpha algebra 1 poll', true]]) })).toHaveLength(1)
   expect(examineForEver(told, { ...told, hours: new Map() })).toHaveLength(1)
+  const further = new Set([...told.days, 'alpha calls expired from 2026-01-06 to 2027-02-20'])
+  expect(examineForEver(told, { ...told, days: further })).toEqual([])
+  const joined = new Set(['alpha calls expired from 2026-01-05 to 2027-02-20'])
+  expect(examineForEver(told, { ...told, days: joined })).toHaveLength(1)
 })
 
 const before = new Map([

@@ -55,10 +55,14 @@ async function judge(
     refused = [] as readonly number[],
     isAnswered = false,
     strange = [] as readonly string[],
+    mendedAgo = [] as readonly number[],
   } = {},
 ): Promise<readonly string[]> {
   const rows = async (query: string) => {
-    if (query.includes(`state = 'lost'`)) return [{ stream: 'calls', at: now - 7_200_000 }].slice(1 - lost)
+    if (query.includes(`state = 'lost'`)) {
+      const mended = mendedAgo.map(ago => ({ stream: 'calls', at: now - ago, isMended: true }))
+      return [...[{ stream: 'calls', at: now - 7_200_000 }].slice(1 - lost), ...mended]
+    }
     if (query.includes('ingest.work_item')) return [{ stream: 'call-metrics', seconds: 60 }]
     if (query.includes('ingest.debit')) return debits
     if (query.includes('cloud_player')) return [{ key: 'a running', count: 2 }]
@@ -134,6 +138,14 @@ penstock_dead_letters_total{stream="cloud-players",reason="malformed"} ${letters
     ])
     expect(await judge(told(2, 1), 7, 3, { strange })).toEqual([
       expect.stringMatching(/^metric: dead_letters_total: .*1 of notifications, and 2 were sent$/),
+    ])
+  })
+
+  it('may tell of a loss that was mended while it was read, and of none that was before', async () => {
+    const two = well.replace('window="day"} 1', 'window="day"} 2')
+    expect(await judge(two, 7, 3, { mendedAgo: [-800] })).toEqual([])
+    expect(await judge(two, 7, 3, { mendedAgo: [60_000] })).toEqual([
+      expect.stringMatching(/recent_losses.* is 2, and the ledger has 1 to 1/),
     ])
   })
 

@@ -157,8 +157,8 @@ function judgeRows({ of, wrong }: Judge, { process }: Scrape, written: ReadonlyM
   }
 }
 
-/** What was given up, by stream and moment, ms since the epoch. */
-type Losses = readonly { readonly stream: string; readonly at: number }[]
+/** What was given up, by stream and moment, ms since the epoch; of what was had after all, when that was. */
+type Losses = readonly { readonly stream: string; readonly at: number; readonly isMended?: boolean }[]
 const lossWindows: Readonly<Record<string, number>> = { hour: 3_600_000, day: 86_400_000 }
 /** A clock may be wrong by so much, and what is exported is some seconds old. */
 const aboutThen = 150_000
@@ -167,12 +167,18 @@ const aboutThen = 150_000
 function judgeLosses({ of, wrong }: Judge, { now }: Scrape, losses: Losses): void {
   for (const { labels, value } of of('recent_losses')) {
     const age = lossWindows[labels.window!] ?? 0
-    const since = (moment: number) =>
-      losses.filter(({ stream, at }) => stream === labels.stream && at > moment).length
-    const [fewest, most] = [since(now - age + aboutThen), since(now - age - aboutThen)]
+    const own = losses.filter(({ stream }) => stream === labels.stream)
+    const since = (moment: number) => own.filter(({ at, isMended }) => !isMended && at > moment).length
+    const mended = own.filter(one => isJustMended(one, now)).length
+    const [fewest, most] = [since(now - age + aboutThen), since(now - age - aboutThen) + mended]
     if (value < fewest || value > most)
       wrong('recent_losses', `${say(labels)} is ${value}, and the ledger has ${fewest} to ${most}`)
   }
+}
+
+/** Whether it was still lost when what is exported was read. */
+function isJustMended({ at, isMended }: Losses[number], now: number): boolean {
+  return isMended === true && at > now - oldestExported
 }
 
 /** What people are told of the whole when nothing is wrong any more. */
@@ -182,14 +188,15 @@ function judgeVerdict(
   losses: Losses,
   { goOn, isResting }: Refusals,
 ): void {
-  const isLost = losses.some(({ at }) => at > now - lossWindows.day! + aboutThen)
+  const isLost = losses.some(({ at, isMended }) => !isMended && at > now - lossWindows.day! + aboutThen)
+  const wasLost = losses.some(one => isJustMended(one, now))
   const isAtRisk =
     of('expected_loss_ratio').some(({ value }) => value > 0) ||
     of('backlog_expires_seconds').some(({ value }) => value < soon)
   if (isLost && state !== 'losing') wrong('verdict', `data was lost within a day, and it says: ${sentence}`)
   const isUrgent = of('backlog_expires_seconds').some(({ value }) => value < hour)
   const isLate = (state === 'behind' && (isUrgent || goOn)) || (state === 'losing' && isUrgent && isResting)
-  if (!isLost && !isAtRisk && state !== 'well' && !isLate)
+  if (!isLost && !wasLost && !isAtRisk && state !== 'well' && !isLate)
     wrong('verdict', `all is well, and it says: ${sentence}`)
 }
 
@@ -290,7 +297,8 @@ export async function readStates({ rows }: Examination): Promise<CountedStates> 
 
 async function readLosses({ rows }: Examination): Promise<Losses> {
   return rows(
-    `select stream, extract(epoch from updated_at)::float8 * 1000 as at from ingest.gap where state = 'lost'`,
+    `select stream, extract(epoch from updated_at)::float8 * 1000 as at, state <> 'lost' as "isMended" from ingest.gap
+     where state = 'lost' or state = 'repaired'`,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { TrueCall, TrueSession } from '../../../sandbox/src/index.ts'
-import { askedOf, Findings } from './asked.ts'
+import { type Asked, askedOf, Findings } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
 
 interface StoredSession {
@@ -40,17 +40,53 @@ export async function examineSessions(examination: Examination): Promise<readonl
     const sessions = new Map((calls.get(key)?.sessions ?? []).map(session => [session.sid, session]))
     // Nobody leaves a world that stands still any later.
     const last = sandbox.universe.happened()
-    const times = new Set((asked.get(key) ?? []).map(({ time }) => Math.floor(Math.min(time, last) / 1_000)))
+    const own = asked.get(key) ?? []
+    const times = new Set(own.map(question => asOf(question, last, sandbox)))
+    const isOnePage = sessions.size <= Math.min(sandbox.settings.switches.mostPerPage, fewestAPage)
     for (const row of members) {
       const session = sessions.get(row.sid)
-      if (session) compare(found, session, row, times)
-      else found.add('different', `${row.app} call-sessions`, `${row.call} ${row.sid} is of nobody`)
+      if (!session) {
+        found.add('different', `${row.app} call-sessions`, `${row.call} ${row.sid} is of nobody`)
+        continue
+      }
+      compare(found, session, row, times)
+      // Where nothing breaks each answer that came was stored; of several pages nobody knows on which one somebody stands.
+      if (examination.isCalm && isOnePage && !row.finished && isToldGone(session, own, sandbox))
+        found.add(
+          'different',
+          `${row.app} call-sessions finished`,
+          `${row.call} ${row.sid} was told to have left`,
+        )
     }
   }
   return found.list()
 }
 
-/** `times`: when its call was asked about, Unix seconds. */
+/** What is asked for on a page of sessions at least. */
+const fewestAPage = 20
+
+/** The moment as of which an answer tells who is there, Unix seconds. */
+function asOf({ time, to }: Asked, last: number, { settings }: Examination['sandbox']): number {
+  const answered = Math.floor(Math.min(time, last) / 1_000)
+  return settings.switches.staysAsOf === 'question' ? Math.min(answered, to) : answered
+}
+
+/** Whether an answer about a range that the stay reaches into has told that it had ended; what happens in that second may not be told. */
+function isToldGone(
+  { item }: TrueSession,
+  asked: readonly Asked[],
+  sandbox: Examination['sandbox'],
+): boolean {
+  const { finished, leave_ts } = item
+  return asked.some(question => {
+    const isAbout = question.from <= leave_ts && item.join_ts <= question.to
+    return (
+      finished && question.answer === 'served' && isAbout && leave_ts < asOf(question, question.time, sandbox)
+    )
+  })
+}
+
+/** `times`: as of when its call was asked about, Unix seconds. */
 function compare(
   found: Findings,
   { item, isLeaveTold }: TrueSession,
