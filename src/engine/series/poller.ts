@@ -156,6 +156,7 @@ export class Poller {
     const { app, store, log } = this.#context
     this.#rooms.crowd(true)
     await store.discoverRooms(this.#context.fence(), app.id, names).catch((error: unknown) => {
+      for (const name of names) this.#rooms.unmark(name)
       log.error('rooms that others told of could not be set down', { app: app.id, error })
     })
   }

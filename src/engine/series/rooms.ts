@@ -165,6 +165,11 @@ export class Rooms {
     return true
   }
 
+  /** It was not set down that it is to be looked at: whoever tells of it next is heard. */
+  unmark(room: string): void {
+    this.#met.delete(room)
+  }
+
   #note(room: string): void {
     const now = this.#clock.monotonic()
     this.#met.delete(room)

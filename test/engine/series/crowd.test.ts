@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../../src/engine/ports.ts'
 import { Discovery } from '../../../src/engine/series/discovery.ts'
 import { Rooms } from '../../../src/engine/series/rooms.ts'
 import { perSecond } from '../../../src/provider/limits.ts'
@@ -69,6 +70,19 @@ describe('more rooms than are remembered', () => {
     await clock.advance(10 * second)
     await discovery.relieve()
     expect([planned.length, [...rooms.names()].length]).toEqual([20, 20])
+  })
+
+  it('are followed where the database was away when they were told of, and they are told of once more', async () => {
+    const { clock, store, transport, poller, stop } = startApp(names(4), [roomLog], { mostRooms: 4 })
+    await clock.advance(minute)
+    store.fail('discoverRooms', new StoreUnavailable('57P01'))
+    poller.discover(['late'])
+    await clock.advance(minute)
+    expect(transport.asked.map(({ room }) => room)).not.toContain('late')
+    poller.discover(['late'])
+    await clock.advance(10 * minute)
+    expect(transport.asked.map(({ room }) => room)).toContain('late')
+    await stop()
   })
 
   it('are followed although the log of many others cannot be read', async () => {
