@@ -131,8 +131,14 @@ function toldEnd(
     ...room.events.filter(({ sequence }) => dating.has(String(sequence))).map(({ at }) => at),
   )
   const [answers, ours] = [answered(room), clocks.between(happened, end)]
+  // What has its time from an event behind it had happened by then: nothing later need be told.
+  const isBounded = told.some(({ at_source }) => at_source === 'next')
   return new Rule(`when it was told, not before ${happened}`, (value, row) => {
-    return ours.allows(value, row) || (typeof value === 'number' && value >= happened && answers.has(value))
+    return (
+      (value === null && isBounded) ||
+      ours.allows(value, row) ||
+      (typeof value === 'number' && value >= happened && answers.has(value))
+    )
   })
 }
 
