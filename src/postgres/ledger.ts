@@ -29,6 +29,8 @@ const takeTogether = statement(
   'select place, verdict, n, wait_ms, now_ms, ahead_ms from ingest.take_together(:debits::json)',
 )
 
+const setBack = statement('set_back', 'select ingest.begin_history(:ago::interval)')
+
 const settle = statement(
   'settle',
   `update ingest.debit d
@@ -84,6 +86,9 @@ interface Taken {
 export function createLedger(pool: pg.Pool): Ledger {
   return {
     take: createBatches(MOST_TOGETHER, TAKERS, (debits: readonly Debit[]) => takeAll(pool, debits)),
+    wasSetBack: async ago => {
+      await query(pool, bind(setBack, { ago: `${ago} milliseconds` }))
+    },
     settle: async ({ scope, group, n }, outcome, clockBounds) => {
       await query(pool, bind(settle, { scope, group, n, outcome, ...timeValues(clockBounds) }))
     },

@@ -34,6 +34,8 @@ const COPY_PATIENCE_MS = 10_000
 const LOST_MS = 60_000
 
 interface Attendance {
+  /** The history that is written in. */
+  readonly mark: string | null
   readonly replicas: readonly { readonly owner: string; readonly knows: readonly number[] }[]
   /** What the database is fenced by of this process. */
   readonly mine: readonly Turn[]
@@ -41,7 +43,7 @@ interface Attendance {
   readonly orphans: readonly Turn[]
 }
 
-const attend = 'select * from ingest.attend($1, $2, $3)'
+const attend = 'select a.*, ingest.history_mark() as mark from ingest.attend($1, $2, $3) a'
 const own = 'select shard, owner, epoch::float8 as epoch from ingest.own($1, $2, $3)'
 /**
  * Ends commits whose processes send or take no more: a COPY that waits for the rest of its lines ends by no time limit,
@@ -57,10 +59,10 @@ const endStuck = (patience: number) => `do $$ begin
 exception when insufficient_privilege then null;
 end $$`
 const leave = 'delete from ingest.replica where owner = $1'
-/** Which history is written in, and how long ago, ms, the latest was written that is left of another; each replica comes by every second. */
+/** How long ago, ms, the latest was written that is left of a history; each replica comes by every second. */
 const left = `
-  select ingest.history_mark() as mark,
-         (select extract(epoch from ingest.clock() - h.last_seen_at)::float8 * 1000 from ingest.history h where h.mark = $1) as ago`
+  select (select extract(epoch from ingest.clock() - h.last_seen_at)::float8 * 1000 from ingest.history h where h.mark = $1) as ago`
+const begin = 'select ingest.begin_history($1)'
 
 /**
  * Ownership by pg-boss, by fence and by session. The queue decides who works on a shard; whoever takes one raises its
@@ -99,7 +101,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
     }
     const silence = `${HEARTBEAT_MS} milliseconds`
     const [seen] = (await session.ask(attend, [owner, known, silence])).rows as Attendance[]
-    history.written()
+    history.written(seen!.mark)
     const mine = [...held.values()]
     const kept = new Set((await jobs.renew(mine)).map(({ shard }) => shard))
     forget(mine.flatMap(({ shard }) => (kept.has(shard) ? [] : [shard])))
@@ -189,24 +191,22 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
 
 /** Tells by what this process has written whether the database is an older one than before. */
 function createHistory({ ask, clock }: Pick<OwnershipOptions, 'clock'> & { readonly ask: Ask }) {
-  let mark: string | null = null
   /** The history that was written in last, and when on the monotonic clock, ms. */
   let last: { readonly mark: string; readonly at: number } | undefined
   let setBack = 0
   return {
     /** To be called before anything is written in a new session. */
     read: async (): Promise<void> => {
-      const [row] = (await ask(left, [last?.mark ?? null])).rows as [
-        { readonly mark: string | null; readonly ago: number | null },
-      ]
-      mark = row.mark
-      const isOlder = last && (row.ago === null || row.ago - (clock.monotonic() - last.at) > LOST_MS)
-      if (!isOlder) return
+      if (!last) return
+      const passed = clock.monotonic() - last.at
+      const [row] = (await ask(left, [last.mark])).rows as [{ readonly ago: number | null }]
+      if (row.ago !== null && row.ago - passed <= LOST_MS) return
+      await ask(begin, [`${passed} milliseconds`])
       setBack += 1
       last = undefined
     },
     /** This process has come by. */
-    written: () => {
+    written: (mark: string | null) => {
       last = mark === null ? undefined : { mark, at: clock.monotonic() }
     },
     /** How often it was one. A claim may be given up before its answer is heard. */

@@ -54,6 +54,7 @@ export function createHarness() {
       }
     },
     settle: async (_grant, outcome) => void settled.push(outcome),
+    wasSetBack: async () => {},
   }
   const fences: Fences = {
     acquire: async () => {

@@ -85,5 +85,6 @@ export function memoryLedger(
       }
     },
     settle: async () => {},
+    wasSetBack: async () => {},
   }
 }

@@ -95,6 +95,7 @@ export class FakeLedger implements Ledger {
   readonly settled: { readonly n: number; readonly outcome: string }[] = []
   /** Answers that come before grants. */
   readonly answers: (TakeResult | Error)[] = []
+  readonly setBack: number[] = []
   beforeGrant: () => Promise<void> = async () => {}
   settleError: Error | undefined
   state: Spent = { used: 0, freesIn: null, recent: 0, total: 0, sinceLast: null }
@@ -121,6 +122,10 @@ export class FakeLedger implements Ledger {
 
   async lastingPace(): Promise<number | null> {
     return null
+  }
+
+  async wasSetBack(ago: number): Promise<void> {
+    this.setBack.push(ago)
   }
 
   async stands(scope: string, group: string): Promise<readonly KnownStand[]> {

@@ -49,6 +49,7 @@ const names = [
   '0033-calls-until-an-end-was-told',
   '0034-late-by-the-log',
   '0035-shares-and-lengths',
+  '0036-set-back-on-one-timeline',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -177,6 +177,64 @@ describe('a history that is older than the ledger was', () => {
   })
 })
 
+describe('an older state that is put back on the same server', () => {
+  const slow = [perMinute(3), perDay(40)]
+
+  /** So many debits are made in as many hours after a snapshot, and then the snapshot is put back. */
+  async function putBack(group: string, made: number): Promise<void> {
+    await granted(db.ledger, asked(group, { rates: slow }))
+    await comeBy()
+    for (let n = 0; n < made; n++) {
+      await db.advance(hour)
+      await granted(db.ledger, asked(group, { rates: slow }))
+    }
+    await db.rows('delete from ingest.debit where n > 1 and limit_group = $1', [group])
+    await db.rows(
+      'update ingest.budget set last_n = 1, last_sent_at = $2, clock_at = $2 where limit_group = $1',
+      [...[group, new Date(start)]],
+    )
+  }
+
+  it('lacks what may have been debited since, as whoever had some of it tells', async () => {
+    const group = freshGroup()
+    await putBack(group, 5)
+    await db.ledger.wasSetBack(minute)
+    expect(await db.ledger.take(asked(group, { rates: slow }))).toMatchObject({ granted: false })
+    expect(await assumed(group)).toBe(39)
+  })
+
+  it('is told of by several, and counts once', async () => {
+    const group = freshGroup()
+    await putBack(group, 5)
+    await Promise.all([minute, hour, 2 * hour].map(ago => db.ledger.wasSetBack(ago)))
+    await db.advance(second)
+    await db.ledger.wasSetBack(minute)
+    expect(await db.rows('select mark from ingest.history')).toHaveLength(2)
+  })
+
+  it('may be put back again', async () => {
+    const group = freshGroup()
+    await putBack(group, 5)
+    await db.ledger.wasSetBack(minute)
+    await db.ledger.take(asked(group, { rates: slow }))
+    await db.advance(2 * hour)
+    await db.ledger.wasSetBack(hour)
+    const marks = await db.rows(
+      `select split_part(mark, '/', 2) as told from ingest.history order by first_seen_at`,
+    )
+    expect(marks.map(({ told }) => told)).toEqual(['00000001', '00000001+1', '00000001+2'])
+  })
+
+  it('needs no telling where a timeline of its own has begun since', async () => {
+    const group = freshGroup()
+    await putBack(group, 5)
+    await changeHistory()
+    await comeBy()
+    await db.ledger.wasSetBack(minute)
+    expect(await db.rows('select mark from ingest.history')).toHaveLength(2)
+  })
+})
+
 describe('the mark of a history', () => {
   it('may be read by the daemon, and names server and timeline', async () => {
     const { rows } = await db.pool.query('select ingest.history_mark() as mark')

@@ -24,11 +24,12 @@ export const monday = Date.UTC(2026, 0, 5, 8)
 
 /**
  * `restart`: it is away for so long; `hold`: somebody else holds the heads of all budgets for so long; `setAhead`: its clock
- * is set, and is so far ahead of the world's from then on; `failOver`: what it stores for so long is lost at the end.
+ * is set, and is so far ahead of the world's from then on; `failOver`: what it stores for so long is lost at the end;
+ * `putBack`: so it is, and nothing but what is missing tells of it.
  */
 export type DatabaseMoment = readonly [
   at: number,
-  what: 'restart' | 'hold' | 'setAhead' | 'failOver',
+  what: 'restart' | 'hold' | 'setAhead' | 'failOver' | 'putBack',
   ms: number,
 ]
 

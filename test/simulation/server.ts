@@ -29,8 +29,8 @@ export interface Server {
   readonly setAhead: (ms: number) => Promise<void>
   /** The same as `restart`, and keeps what there is for `failOver`. */
   readonly replicate: () => Promise<void>
-  /** The same, and goes on with what was kept: another history of the same data. */
-  readonly failOver: (ms: number) => Promise<void>
+  /** The same, and goes on with what was kept: another history of the same data, of which a snapshot of a disk says nothing. */
+  readonly failOver: (ms: number, isTold?: boolean) => Promise<void>
   readonly drop: () => Promise<void>
 }
 
@@ -42,7 +42,7 @@ interface Waiting {
 }
 
 const markOf = (history: number) => `
-  create or replace function ingest.history_mark() returns text language sql volatile as $$ select 'simulated/${history}' $$`
+  create or replace function ingest.server_mark() returns text language sql volatile as $$ select 'simulated/${history}' $$`
 
 /** How often it is looked whether a statement waits for a lock, ms of real time. */
 const look = 10
@@ -200,7 +200,7 @@ export class SimulatedServer implements Server {
     })
   }
 
-  readonly failOver = async (ms: number): Promise<void> => {
+  readonly failOver = async (ms: number, isTold = true): Promise<void> => {
     await this.restart(ms)
     await this.#offline(async (admin, name) => {
       if (!this.#kept) throw new Error('nothing was kept')
@@ -208,7 +208,7 @@ export class SimulatedServer implements Server {
       await execute(admin, `alter database ${this.#kept} rename to ${name}`)
       this.#kept = undefined
     })
-    this.#history += 1
+    if (isTold) this.#history += 1
     await this.#control.query(markOf(this.#history))
     this.#time = 0
   }

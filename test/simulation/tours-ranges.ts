@@ -232,6 +232,19 @@ export const spending: Tour = {
   },
 }
 
+/** The same, and a snapshot of the database's disk that is put back while everybody goes on. */
+export const restored: Tour = {
+  ...spending,
+  demands: {
+    ...{
+      ...spending.demands,
+      world: 'spending',
+      ...troubledBy('lost answer', 'cut', 'no answer', 'latency'),
+    },
+    database: [[8 * minute, 'putBack', 90 * second]],
+  },
+}
+
 /**
  * The night in which clocks are put back an hour, and the last hour of the day that is an hour longer for it. Two apps of
  * different plans share a budget, and two students of each class a machine.

@@ -11,7 +11,19 @@ import {
   wishes,
 } from './tours-operators.ts'
 import { commits, denied, heirs, marks, parts, pauses, relays, severed } from './tours-processes.ts'
-import { budgets, calls, deadly, heavy, late, long, slices, spending, turned, whole } from './tours-ranges.ts'
+import {
+  budgets,
+  calls,
+  deadly,
+  heavy,
+  late,
+  long,
+  restored,
+  slices,
+  spending,
+  turned,
+  whole,
+} from './tours-ranges.ts'
 import {
   crowd,
   lives,
@@ -34,7 +46,7 @@ export const tours: Readonly<Record<string, Tour>> = named({
   ...{ lives, silence, calls, outages, late, long, ages, pages, lessons, answers },
   ...{ commits, pauses, wishes, heavy, reuse, spending, hands, relays, weeks, crowd },
   ...{ changes, marks, turned, midnights, budgets, chosen, machines, discreet, quiet, deadly },
-  ...{ slices, heirs, nights, parts, numbers, whole, narrowed, partly, denied, severed },
+  ...{ slices, heirs, nights, parts, numbers, whole, narrowed, partly, denied, severed, restored },
 })
 
 /** What a seed plays where neither a tour nor a length is told: each of the first ones a tour, the others what they draw. */

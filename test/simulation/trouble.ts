@@ -53,7 +53,7 @@ export function scheduleTrouble(options: TroubleOptions): void {
   }
   let isStandingBy = false
   /** What is stored within `lost` ms goes with the machine that had it; then nobody is there for so long. */
-  const failOver = async (lost: () => number, away: () => number) => {
+  const failOver = async (lost: () => number, away: () => number, isTold = true) => {
     // There is one standby, and its turn comes first.
     if (isStandingBy) return
     isStandingBy = true
@@ -61,18 +61,18 @@ export function scheduleTrouble(options: TroubleOptions): void {
     const from = start + kernel.now
     kernel.after(lost(), undefined, async () => {
       rewound.push({ from, to: start + kernel.now })
-      await server.failOver(away())
+      await server.failOver(away(), isTold)
       isStandingBy = false
     })
   }
   for (const [at, what, ms] of options.database ?? []) {
     const act = () => {
-      return what === 'failOver'
-        ? failOver(
-            () => ms,
-            () => second,
-          )
-        : server[what](ms)
+      if (what !== 'failOver' && what !== 'putBack') return server[what](ms)
+      return failOver(
+        () => ms,
+        () => second,
+        what === 'failOver',
+      )
     }
     kernel.after(at, undefined, act)
   }

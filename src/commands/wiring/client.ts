@@ -95,6 +95,7 @@ function openedWhenUsed(open: () => Promise<StoredPorts>): DatabasePorts {
     ledger: {
       take: async debit => (await open()).ledger.take(debit),
       settle: async (...all) => (await open()).ledger.settle(...all),
+      wasSetBack: async ago => (await open()).ledger.wasSetBack(ago),
     },
     fences: { acquire: async app => (await open()).fences.acquire(app) },
     intents: {

@@ -73,6 +73,13 @@ interface Group {
   longestSpent: number
   /** Next free moment of the pace, on the monotonic clock, ms. */
   nextSlot: number
+  /** The number of the last debit, and when it was answered, on the monotonic clock, ms. */
+  lastDebit: LastDebit
+}
+
+interface LastDebit {
+  readonly n: number
+  readonly at: number
 }
 
 /** A debit that was never settled may still reach the provider this long after its deadline, ms. */
@@ -240,8 +247,10 @@ export class Admission {
     while (!waiting.signal.aborted) {
       if (this.#isStale(attempt, waiting)) return 'late'
       let askedAt = clock.monotonic()
+      let before = group.lastDebit
       const clockBounds = () => {
         askedAt = clock.monotonic()
+        before = group.lastDebit
         return group.time.clockBounds()
       }
       const taken = await ledger.take({ ...asked, clockBounds })
@@ -257,7 +266,11 @@ export class Admission {
         continue
       }
       meter.debit(limitGroup)
-      const isUsed = !waiting.signal.aborted && !attempt.isOutdated?.()
+      // The numbers only grow: one that was given before tells of debits that are missing, and of room that there is not.
+      const isSetBack = taken.grant.n <= before.n
+      if (isSetBack) await ledger.wasSetBack(clock.monotonic() - before.at)
+      group.lastDebit = { n: taken.grant.n, at: clock.monotonic() }
+      const isUsed = !isSetBack && !waiting.signal.aborted && !attempt.isOutdated?.()
       if (isUsed && clock.monotonic() - askedAt <= GRANT_LIFE_MS) return taken.grant
       await ledger.settle(taken.grant, 'refused', group.time.clockBounds())
     }
@@ -325,6 +338,7 @@ export class Admission {
       time: createBudgetTime(clock),
       longestSpent: Number.POSITIVE_INFINITY,
       nextSlot: Number.NEGATIVE_INFINITY,
+      lastDebit: { n: 0, at: Number.NEGATIVE_INFINITY },
     }
     this.#groups.set(key, made)
     return made

@@ -103,6 +103,11 @@ export type Settlement = 'refused' | 'unread' | 'unanswered'
 export interface Ledger {
   /** Debits one request durably, or says how long to wait. Throws StoreUnavailable. */
   readonly take: (debit: Debit) => Promise<TakeResult>
+  /**
+   * Debits are missing that this process had `ago` ms ago, as where an older state of the database was put back: from now on
+   * what may have been debited since then counts as spent. Throws StoreUnavailable.
+   */
+  readonly wasSetBack: (ago: number) => Promise<void>
   /** It is over without a page to commit. Throws StoreUnavailable. */
   readonly settle: (grant: Grant, outcome: Settlement, clockBounds: ClockBounds) => Promise<void>
   /** How much of a window of `window` seconds is used. Throws StoreUnavailable. */
@@ -124,4 +129,4 @@ export interface Ledger {
 }
 
 /** All that whoever sends a request needs of it. */
-export type Debits = Pick<Ledger, 'take' | 'settle'>
+export type Debits = Pick<Ledger, 'take' | 'settle' | 'wasSetBack'>

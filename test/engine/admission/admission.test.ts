@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailable } from '../../../src/engine/ports.ts'
+import { StoreUnavailable, type TakeResult } from '../../../src/engine/ports.ts'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
@@ -86,6 +86,37 @@ describe('a group that is counted in the database', () => {
     expect(await sent).toEqual({ outcome: 'late' })
     expect(ledger.settled).toEqual([{ n: 1, outcome: 'refused' }])
     expect(transport.asked).toEqual([])
+  })
+
+  const grant = (n: number): TakeResult => {
+    const of = { scope: counted.scope, group: 'classroom-feed', clockBounds: { floor: 0, ceiling: 8.64e15 } }
+    return { granted: true, grant: { ...of, n }, now: 0, ahead: 0 }
+  }
+
+  it('does not use a number that was given before, and tells since when debits are missing', async () => {
+    const { clock, ledger, transport, ofFeed } = makeHarness()
+    ledger.answers.push(grant(5), grant(3), grant(4))
+    await ofFeed()
+    await clock.advance(7 * second)
+    expect(await ofFeed()).toMatchObject({ grant: { n: 4 } })
+    expect(ledger.setBack).toEqual([7 * second])
+    expect(ledger.settled).toEqual([{ n: 3, outcome: 'refused' }])
+    expect(transport.asked).toHaveLength(2)
+  })
+
+  it('uses a number that was given before a later one and is told after it', async () => {
+    const { clock, ledger, transport, ofFeed } = makeHarness()
+    const late = Promise.withResolvers<void>()
+    const answers = [late.promise.then(() => grant(5)), Promise.resolve(grant(6))]
+    ledger.take = async () => answers.shift()!
+    const limit = { ...counted, concurrency: 2 }
+    const both = [ofFeed({ limit }), ofFeed({ limit })]
+    await clock.advance(0)
+    late.resolve()
+    await clock.advance(0)
+    expect(await Promise.all(both)).toMatchObject([{ grant: { n: 5 } }, { grant: { n: 6 } }])
+    expect(ledger.setBack).toEqual([])
+    expect(transport.asked).toHaveLength(2)
   })
 
   it('waits as long as the ledger says', async () => {

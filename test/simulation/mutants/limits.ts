@@ -131,6 +131,31 @@ export const limits: readonly Plant[] = [
     put: 'if false then',
   },
   {
+    name: 'put-back-unheard',
+    says: 'where a snapshot of the disk was put back, the debits that are missing count as never made',
+    group: 'limits',
+    from: 'contract',
+    file: 'src/engine/admission/admission.ts',
+    find: 'const isSetBack = taken.grant.n <= before.n',
+    put: 'const isSetBack = taken.grant.n <= before.n && !limit',
+    also: [
+      {
+        file: 'src/postgres/ownership.ts',
+        find: '      await ask(begin, [',
+        put: '      if (passed < 0) await ask(begin, [',
+      },
+    ],
+  },
+  {
+    name: 'number-given-again-is-used',
+    says: 'a request is sent with the number of a debit that the process had before',
+    group: 'limits',
+    from: 'contract',
+    file: 'src/engine/admission/admission.ts',
+    find: 'const isUsed = !isSetBack && !waiting',
+    put: 'const isUsed = !waiting',
+  },
+  {
     name: 'bound-never-relaxed',
     says: 'a bound that a refusal has tightened is never tried again',
     group: 'limits',
