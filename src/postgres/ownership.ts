@@ -43,7 +43,7 @@ interface Attendance {
   readonly orphans: readonly Turn[]
 }
 
-const attend = 'select a.*, ingest.history_mark() as mark from ingest.attend($1, $2, $3) a'
+const attend = 'select * from ingest.attend($1, $2, $3), ingest.history_mark() as h(mark)'
 const own = 'select shard, owner, epoch::float8 as epoch from ingest.own($1, $2, $3)'
 /**
  * Ends commits whose processes send or take no more: a COPY that waits for the rest of its lines ends by no time limit,
