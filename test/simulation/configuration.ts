@@ -1,6 +1,6 @@
 import type { Switches } from '../../sandbox/src/index.ts'
 import type { Demands } from './demands.ts'
-import type { Drawn, DrawnApp, Pace } from './draw.ts'
+import type { Drawn, DrawnApp, Pace, RoomsEvery } from './draw.ts'
 import {
   type Allowance,
   type AnalyticsGroup,
@@ -99,7 +99,7 @@ const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
 /** The configuration of a world's daemons, as an operator would write it. */
 export function configOf(
   seed: Seed,
-  { roomMemory, streams, realtime, listEvery }: Pace,
+  { roomMemory, roomsEvery, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter, sequenceScope }: Switches,
   apps: Drawn['apps'],
   told: Demands & Told,
@@ -128,13 +128,30 @@ provider:
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])}${most} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
-streams:${streams}
+streams:${ofRooms(roomsEvery)}
   app-events: { every: ${feedEvery / second}s }
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
   realtime-quality: ${asks(realtime?.quality, ofUsers)}${ofCalls(told)}
 apps:${each.join('')}
 ${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
+}
+
+/** How often what belongs to a room is asked for. */
+function ofRooms({ events, others }: RoomsEvery): string {
+  const streams = {
+    'room-events': events,
+    'popup-quiz': others,
+    poll: others,
+    recordings: others,
+    resources: others,
+  }
+  return Object.entries(streams)
+    .map(
+      ([name, { active, idle }]) => `
+  ${name}: { activeEvery: ${active / minute}m, idleEvery: ${idle / minute}m }`,
+    )
+    .join('')
 }
 
 /** Of people nothing is kept but their IDs. */

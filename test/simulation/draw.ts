@@ -37,12 +37,19 @@ export interface Drawn {
   readonly changes: readonly { readonly at: number; readonly config: string }[]
   /** How often it has players listed, ms. */
   readonly listEvery: number
+  readonly roomsEvery: RoomsEvery
   /** Questions of real time that it leads to, where not all that is documented is asked. */
   readonly series?: Readonly<Record<string, readonly string[]>>
 }
 
 /** `contract` is its plan, or limits of its own. */
 export type DrawnApp = AppOptions & { readonly contract: Plan }
+
+/** How often a room is asked: its log, and what else belongs to it, ms. */
+export interface RoomsEvery {
+  readonly events: { readonly active: number; readonly idle: number }
+  readonly others: { readonly active: number; readonly idle: number }
+}
 
 /** How much goes on, and how often it is looked at. */
 export interface Pace {
@@ -51,7 +58,7 @@ export interface Pace {
   readonly providerMemory: number
   readonly roomMemory: number
   readonly metricSeconds: number
-  readonly streams: string
+  readonly roomsEvery: RoomsEvery
   /** How often players are listed, ms. */
   readonly listEvery: number
   /** What real time is asked for; all that is documented where absent. */
@@ -72,12 +79,10 @@ const busy: Pace = {
   providerMemory: 12 * minute,
   roomMemory: 9 * minute,
   metricSeconds: 30,
-  streams: `
-  room-events: { activeEvery: 2m, idleEvery: 5m }
-  popup-quiz: { activeEvery: 3m, idleEvery: 6m }
-  poll: { activeEvery: 3m, idleEvery: 6m }
-  recordings: { activeEvery: 3m, idleEvery: 6m }
-  resources: { activeEvery: 3m, idleEvery: 6m }`,
+  roomsEvery: {
+    events: { active: 2 * minute, idle: 5 * minute },
+    others: { active: 3 * minute, idle: 6 * minute },
+  },
   listEvery: minute,
   realtime: { usage: 'userCount', quality: 'networkDelay' },
 }
@@ -88,12 +93,10 @@ const slow: Pace = {
   providerMemory: 60 * minute,
   roomMemory: 45 * minute,
   metricSeconds: 20,
-  streams: `
-  room-events: { activeEvery: 2m, idleEvery: 15m }
-  popup-quiz: { activeEvery: 5m, idleEvery: 20m }
-  poll: { activeEvery: 5m, idleEvery: 20m }
-  recordings: { activeEvery: 5m, idleEvery: 20m }
-  resources: { activeEvery: 5m, idleEvery: 20m }`,
+  roomsEvery: {
+    events: { active: 2 * minute, idle: 15 * minute },
+    others: { active: 5 * minute, idle: 20 * minute },
+  },
   listEvery: 2 * minute,
 }
 
@@ -161,7 +164,7 @@ export function draw(number: number, length: number, demands: Demands): Drawn {
   const users = demands.ofUsers ? ids.flatMap(id => usersOf(`${number}/${id}`, profile)) : []
   return {
     ...{ switches, apps, classes, profile, quirks: demands.quirks ?? drawQuirks(seed) },
-    listEvery: pace.listEvery,
+    ...{ listEvery: pace.listEvery, roomsEvery: pace.roomsEvery },
     processes: demands.processes ?? 1 + Math.floor(share(seed, 'processes') * 3),
     spells: classes.includes('spells') ? (demands.spells ?? drawSpells(seed, length, ids)) : [],
     unreadable: demands.unreadable ?? [],

@@ -274,10 +274,12 @@ export class Examiner {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
     const { lowered, switchedOff = [], answerBytes } = this.#world
-    const { apps, spells, unreadable, classes, config, series, listEvery, zone, users, selection } = drawn
+    const { apps, spells, unreadable, classes, config, series, listEvery, roomsEvery } = drawn
+    const { zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
       ...{ sandbox, rows: text => server.rows(text) as never, isEnd, faults: spells, unreadable, listEvery },
+      roomsEvery,
       ...{ start, healed: start + length, end: start + kernel.now },
       ...(hands && {
         ...{ hands: hands.done, creates: hands.creates, byHand: hands.arrived },

@@ -233,6 +233,21 @@ export const weeks: Tour = {
   },
 }
 
+/** Classes that last longer than anything of them is left alone, most of which are started once more after their end. */
+export const doubles: Tour = {
+  length: 60 * minute,
+  demands: {
+    ...calm,
+    ...{ plan: 'starter', playersEvery: 10 * minute },
+    profile: { classes: 3, students: 3, eventsPerMinute: 4, lessonMinutes: 20, breakMinutes: 8 },
+    quirks: { clearedFiles: 0.3 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+      ...{ classRestart: 'on', missingLogs: 'none' },
+    },
+  },
+}
+
 /**
  * Classes in which nothing happens for more than an hour, and of whose end the feed does not tell: whoever takes them over
  * meanwhile must go on with them.

@@ -18,6 +18,7 @@ import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
 import { deniedRecordings, liveEvents, loggedEvents } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
+import { examineNeglected } from './neglected.ts'
 import { ourClocks } from './our-clocks.ts'
 import { examineOutcomes } from './outcomes.ts'
 import { examinePeople } from './people.ts'
@@ -140,6 +141,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...(await examineClassPlayers(examination, rooms, stored, players.get('cloud_player')!)),
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineFollowed(examination, rooms)),
+    ...examineNeglected(examination, rooms),
     ...(await examineRetold(examination, rooms, stored)),
     ...(await examineLetters(examination, rooms, isRead)),
     ...(await examineUnkept(examination)),

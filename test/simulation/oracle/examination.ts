@@ -62,6 +62,10 @@ export interface Examination {
   readonly isPrompt?: boolean
   /** Processes stood still, with what they knew of the time. */
   readonly isPaused?: boolean
+  /** How often a room is asked, as the configuration says: its log, and what else belongs to it, ms. */
+  readonly roomsEvery?: Readonly<
+    Record<'events' | 'others', { readonly active: number; readonly idle: number }>
+  >
   /** Healing is over: whatever could be had must be there. */
   readonly isEnd: boolean
   /** Between these moments what was stored was lost with the history of the database. */
