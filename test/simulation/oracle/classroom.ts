@@ -95,6 +95,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
   return [
     ...examineEvents(rooms, {
       ...{ stored, isExcused, isEnd, clocks, end },
+      hasOneFeed: app => apps.every(({ id, regions }) => id !== app || regions.length === 1),
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
