@@ -50,6 +50,8 @@ export interface Quirks {
   readonly clearedFiles: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
+  /** Of the documents: those that are converted slowly, and of whose pages no event tells, but the list alone. */
+  readonly quietConversion: number
   /** Calls that the search lists without their ID until ten minutes after they began. */
   readonly namelessCall: number
   /** Calls that are said to end before they start. */
@@ -107,6 +109,7 @@ export const noQuirks: Quirks = {
   bigSequence: 0,
   namelessCall: 0,
   backwardCall: 0,
+  quietConversion: 0,
   unknownMid: 0,
   partedMetric: 0,
   malformedValue: 0,

@@ -99,12 +99,13 @@ const regions = { one: ['eu', '[eu, ap]'], two: ['[eu, ap]'] } as const
 /** The configuration of a world's daemons, as an operator would write it. */
 export function configOf(
   seed: Seed,
-  { roomMemory, streams, realtime, listEvery }: Pace,
+  { roomMemory, streams, resources, realtime, listEvery }: Pace,
   { regions: inRegions, widgetPath, submitter, sequenceScope }: Switches,
   apps: Drawn['apps'],
   told: Demands & Told,
 ): string {
   const { feedEvery = minute, ages, isDiscreet, users, zone, answerBytes } = told
+  const { resourcesEvery = resources.activeEvery } = told
   const most = answerBytes === undefined ? '' : `, maxBodyBytes: ${answerBytes}`
   const region = pick(seed, 'configured regions', regions[inRegions])
   const each = apps.map(
@@ -129,6 +130,7 @@ provider:
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
 streams:${streams}
+  resources: { activeEvery: ${resourcesEvery / second}s, idleEvery: ${resources.idleEvery / minute}m }
   app-events: { every: ${feedEvery / second}s }
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}

@@ -52,6 +52,8 @@ export interface Pace {
   readonly roomMemory: number
   readonly metricSeconds: number
   readonly streams: string
+  /** How often resources of a room are listed, while something happens in it and while nothing does, ms. */
+  readonly resources: { readonly activeEvery: number; readonly idleEvery: number }
   /** How often players are listed, ms. */
   readonly listEvery: number
   /** What real time is asked for; all that is documented where absent. */
@@ -76,8 +78,8 @@ const busy: Pace = {
   room-events: { activeEvery: 2m, idleEvery: 5m }
   popup-quiz: { activeEvery: 3m, idleEvery: 6m }
   poll: { activeEvery: 3m, idleEvery: 6m }
-  recordings: { activeEvery: 3m, idleEvery: 6m }
-  resources: { activeEvery: 3m, idleEvery: 6m }`,
+  recordings: { activeEvery: 3m, idleEvery: 6m }`,
+  resources: { activeEvery: 3 * minute, idleEvery: 6 * minute },
   listEvery: minute,
   realtime: { usage: 'userCount', quality: 'networkDelay' },
 }
@@ -92,8 +94,8 @@ const slow: Pace = {
   room-events: { activeEvery: 2m, idleEvery: 15m }
   popup-quiz: { activeEvery: 5m, idleEvery: 20m }
   poll: { activeEvery: 5m, idleEvery: 20m }
-  recordings: { activeEvery: 5m, idleEvery: 20m }
-  resources: { activeEvery: 5m, idleEvery: 20m }`,
+  recordings: { activeEvery: 5m, idleEvery: 20m }`,
+  resources: { activeEvery: 5 * minute, idleEvery: 20 * minute },
   listEvery: 2 * minute,
 }
 

@@ -74,6 +74,7 @@ interface World {
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
   readonly feedEvery: Examination['feedEvery']
+  readonly resourcesEvery: Examination['resourcesEvery']
   readonly answerBytes: Examination['answerBytes']
   readonly spares: Examination['spares']
   readonly callsAt: DayMoments | undefined
@@ -273,7 +274,7 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
-    const { lowered, switchedOff = [], answerBytes } = this.#world
+    const { lowered, switchedOff = [], answerBytes, resourcesEvery } = this.#world
     const { apps, spells, unreadable, classes, config, series, listEvery, zone, users, selection } = drawn
     const hands = this.#world.hands()
     return {
@@ -311,6 +312,7 @@ export class Examiner {
       ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : [], [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       ...(lowered && {
+      ...(resourcesEvery !== undefined && { resourcesEvery }),
         lowered: {
           app: lowered.app,
           at: start + lowered.at,

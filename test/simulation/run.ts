@@ -193,7 +193,7 @@ class Run {
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
       ...{ tightenedAt: this.#demands.tightenedAt, spares: this.#demands.spares },
-      answerBytes: this.#demands.answerBytes,
+      ...{ answerBytes: this.#demands.answerBytes, resourcesEvery: this.#demands.resourcesEvery },
       ...{ lowered: this.#demands.lowered, switchedOff: this.#demands.switchedOff },
       ...{ callsAt: this.#demands.callsAt, withoutServers: this.#demands.withoutServers },
     })
