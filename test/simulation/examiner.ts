@@ -249,6 +249,12 @@ export class Examiner {
     return [...owed, ...untrue, ...rebuilt, ...(await this.#after(() => wishes.forget()))]
   }
 
+  /** Whoever collects figures comes by long before they are judged: what is no more must not be told then as it was. */
+  collect(): void {
+    // Who is on the way to the database, or dies, tells nothing.
+    for (const { daemon } of this.#world.processes.living()) daemon.scrape().catch(() => {})
+  }
+
   /** What the daemons export while time stands nearly still: they ask the database for it. */
   async examineMetrics(): Promise<Findings> {
     const { kernel, processes } = this.#world
@@ -306,13 +312,13 @@ export class Examiner {
       ...{ users },
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
+      ...(resourcesEvery !== undefined && { resourcesEvery }),
       ...(spares !== undefined && { spares }),
       ...(answerBytes !== undefined && { answerBytes }),
       withoutServers,
       ...(callsAt && { callsAt: momentsOf(callsAt, zone ? zones[zone] : [], [start, start + kernel.now]) }),
       ...(tightenedAt !== undefined && { tightenedAt: start + tightenedAt }),
       ...(lowered && {
-      ...(resourcesEvery !== undefined && { resourcesEvery }),
         lowered: {
           app: lowered.app,
           at: start + lowered.at,

@@ -218,6 +218,7 @@ class Run {
     this.#askByHand(0)
     this.#mark()
     this.#teach()
+    this.#collect()
     const { rotations = [] } = this.#demands
     for (const at of rotations) {
       kernel.after(at, undefined, () => this.#keys.change())
@@ -338,6 +339,13 @@ class Run {
     if (marksEvery === undefined || this.#isHealing) return
     void this.#hands?.mark()
     this.kernel.after(marksEvery, undefined, () => this.#mark())
+  }
+
+  #collect(): void {
+    const { collectEvery } = this.#demands
+    if (collectEvery === undefined || this.#isHealing) return
+    this.#examiner.collect()
+    this.kernel.after(collectEvery, undefined, () => this.#collect())
   }
 
   #teach(): void {
