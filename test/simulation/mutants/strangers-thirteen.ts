@@ -25,7 +25,7 @@ export const strangersThirteen: readonly Plant[] = [
     also: [
       {
         file: 'src/streams/poll.ts',
-        find: 'for (const row of tally.rows) tallies.set(`${row.option_index} ${pollId}`, row)',
+        find: `for (const row of tally.rows) tallies.set(\`\${row.option_index} \${pollId}\`, row)`,
         put: `for (const row of tally.rows) {
         const key = \`\${row.option_index} \${pollId}\`
         const before = tallies.get(key)?.num ?? 0
@@ -67,7 +67,7 @@ export const strangersThirteen: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/postgres/ledger.ts',
-    find: 'then greatest(d.sent_at, ingest.settle_time(b, ingest.clock(), ${floor}, ${ceiling})) end,',
+    find: `then greatest(d.sent_at, ingest.settle_time(b, ingest.clock(), \${floor}, \${ceiling})) end,`,
     put: `then case :outcome when 'refused' then d.sent_at
               else greatest(d.sent_at, ingest.settle_time(b, ingest.clock(), \${floor}, \${ceiling})) end end,`,
   },
@@ -77,9 +77,8 @@ export const strangersThirteen: readonly Plant[] = [
     group: 'ownership',
     from: 'contract',
     file: 'src/postgres/gaps.ts',
-    find: "and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock()) and ${owned}",
-    put: `and (d.outcome = 'unread' or d.epoch = :epoch::bigint - 1 or d.epoch = :epoch and d.dead_at < ingest.clock())
-       and \${owned}`,
+    find: "and (d.outcome = 'unread' or d.epoch < :epoch or d.dead_at < ingest.clock())",
+    put: `and (d.outcome = 'unread' or d.epoch = :epoch::bigint - 1 or d.epoch = :epoch and d.dead_at < ingest.clock())`,
   },
   {
     name: 'student-by-the-last-stay',
