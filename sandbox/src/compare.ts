@@ -86,7 +86,7 @@ function gather(
   return { rooms, unserved }
 }
 
-/** Nothing for what the daemon does not store: events that cannot be read. */
+/** Nothing for what the daemon does not store: events that cannot be read, and what a resource was in between. */
 function thingOf(
   line: Exclude<TruthLine, { kind: 'room' | 'call' }>,
 ): [thing: string, state: string] | undefined {
@@ -101,6 +101,8 @@ function thingOf(
     }
     case 'resource':
       return [`resource ${line.item.resourceUuid}`, `${line.item.updateTime}`]
+    case 'step':
+      return undefined
   }
 }
 

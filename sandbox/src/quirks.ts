@@ -38,6 +38,8 @@ export interface Quirks {
   readonly crossing: number
   /** Of the recordings that a class begins: those that are stopped within a minute, and begun anew. */
   readonly brokenRecording: number
+  /** Of the students: those who come as an assistant at first, and as a student again where they come back. */
+  readonly helpsAtFirst: number
   /** Of the answers to quizzes: those that are thought over and given once more, where that is oftener than in life. */
   readonly secondThought: number
   /** Of the classes that end: those in whose last moment a quiz begins, which the teacher ends long after. */
@@ -48,6 +50,8 @@ export interface Quirks {
   readonly earlyFiles: number
   /** Of the times at which a teacher takes a file away: those at which all of them go at once, and one comes back under its ID. */
   readonly clearedFiles: number
+  /** Of the documents: those that are converted slowly, and of whose pages no event tells, but the list alone. */
+  readonly quietConversion: number
   /** Rooms whose sequences begin above 2^53. */
   readonly bigSequence: number
   /** Calls that the search lists without their ID until ten minutes after they began. */
@@ -99,11 +103,13 @@ export const noQuirks: Quirks = {
   tradedPlace: 0,
   crossing: 0,
   brokenRecording: 0,
+  helpsAtFirst: 0,
   secondThought: 0,
   lateQuiz: 0,
   lateFiles: 0,
   earlyFiles: 0,
   clearedFiles: 0,
+  quietConversion: 0,
   bigSequence: 0,
   namelessCall: 0,
   backwardCall: 0,

@@ -39,6 +39,8 @@ export type TruthLine =
     })
   | (OfRoom & { readonly kind: 'recording'; readonly item: Recording })
   | (OfRoom & { readonly kind: 'resource'; readonly item: Resource })
+  /** What a resource became at its updateTime, of which no event tells. */
+  | (OfRoom & { readonly kind: 'step'; readonly item: Resource })
   /** A call that a classroom has nothing to do with is of incarnation 0 of the room of its channel's name. */
   | (OfRoom & { readonly kind: 'call'; readonly call: TrueCall })
 
@@ -79,7 +81,7 @@ function* truthOfRoom(world: AppWorld, room: Room, { settings, now }: Told): Gen
   const { switches } = settings
   const { uuid: roomUuid, incarnation, openedAt, state, startedAt, endedAt, destroyedAt } = room
   const of: OfRoom = { app: world.id, roomUuid, incarnation }
-  const { events, widgets, recordings, resources, calls } = room.contents()
+  const { events, widgets, recordings, resources, steps, calls } = room.contents()
   const told = { openedAt, state, startedAt, endedAt, destroyedAt, muted: isMutedForGood(room, switches) }
   yield { kind: 'room', ...of, ...told, events: events.length }
   for (const { spoilt: _, ...event } of events) {
@@ -89,6 +91,7 @@ function* truthOfRoom(world: AppWorld, room: Room, { settings, now }: Told): Gen
   yield* truthOfWidget(of, 'poll', widgets.poll, switches)
   for (const item of recordings) yield { kind: 'recording', ...of, item }
   for (const item of resources.values()) yield { kind: 'resource', ...of, item }
+  for (const item of steps) yield { kind: 'step', ...of, item }
   for (const call of calls) {
     if (world.calls.find(call.callId)) yield { kind: 'call', ...of, call: trueCall(call, settings, now) }
   }

@@ -113,6 +113,8 @@ export interface Contents {
   readonly widgets: Readonly<Record<Widget, WidgetEntry[]>>
   readonly recordings: Recording[]
   readonly resources: Map<string, Resource>
+  /** What resources became while no event told of it. */
+  readonly steps: Resource[]
   /** The calls behind the class, the last one perhaps still going on: their channel has the name of the room. */
   readonly calls: Call[]
   readonly held: Held
@@ -152,6 +154,7 @@ export function emptyContents(): Contents {
     widgets: { popupQuiz: [], poll: [] },
     recordings: [],
     resources: new Map(),
+    steps: [],
     calls: [],
     held: {
       properties: {},

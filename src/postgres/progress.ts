@@ -105,7 +105,7 @@ const close = statement(
   'close_series',
   `with closed as (
      update ingest.progress p set closed_at = ingest.clock()
-     where p.app_id = :app and p.stream = :stream and p.series = :series and p.closed_at is null and ${owned}
+     where p.app_id = :app and p.stream = any(:closing::text[]) and p.series = :series and p.closed_at is null and ${owned}
      returning p.app_id, p.stream, p.series
    )
    update ingest.gap g set state = 'lost', updated_at = ingest.clock() from closed c
@@ -235,7 +235,12 @@ export function seriesStore(pool: pg.Pool, settings: CommitSettings) {
       await query(pool, bind(note, { ...fence, app, on, off, zone: timeZone, link: userLink }))
     },
     closeSeries: async (fence, app, stream, series) => {
-      await query(pool, bind(close, { ...fence, app, stream, series: encodeText(series) }))
+      // The log of a room goes last. What was closed in history that a failover lost is open here, and nobody would come back to it.
+      const isLog = settings.streams.some(
+        each => each.name === stream && each.kind === 'log' && each.isParent,
+      )
+      const closing = isLog ? roomStreamsOf(settings.streams) : [stream]
+      await query(pool, bind(close, { ...fence, app, closing, series: encodeText(series) }))
     },
     vouchFor: async (fence, app, room, region = settings.region(app)) => {
       const values = { ...fence, app, room: encodeText(room), region, memory }

@@ -285,6 +285,20 @@ describe('holes of a log', () => {
 })
 
 describe('a room whose visits have ended', () => {
+  it('is followed by no stream any more, also where the database has forgotten that one was closed', async () => {
+    const room = await freshRoom(db)
+    await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))
+    const open = async () =>
+      (
+        await db.rows('select stream from ingest.progress where series = $1 and closed_at is null', [room])
+      ).map(({ stream }) => stream)
+    await db.store.closeSeries(me, app, 'poll', room)
+    expect((await open()).toSorted()).toEqual(roomStreams.filter(stream => stream !== 'poll').toSorted())
+    // The others were closed just before a failover: of that whoever closes the log knows, and the database does not.
+    await db.store.closeSeries(me, app, 'room-events', room)
+    expect(await open()).toEqual([])
+  })
+
   it('is followed again when the feed brings news of it, even where no process was there to hear them', async () => {
     const room = await freshRoom(db)
     await db.store.commit(logPage(room, 0, { rows: eventRows([event(room, 1)]) }))

@@ -128,7 +128,7 @@ provider:
   analytics: { url: http://127.0.0.1:1, limits: ${pick(seed, 'told limits', ['joint', 'joint'])}${most} }
   players: { url: http://127.0.0.1:1 }
 schedule: { housekeeping: "*/10 * * * *" }
-streams:${ofRooms(roomsEvery)}
+streams:${ofRooms(roomsEvery, told.resourcesEvery)}
   app-events: { every: ${feedEvery / second}s }
   cloud-players: { every: ${listEvery / minute}m }
   realtime-usage: ${asks(realtime?.usage)}
@@ -138,18 +138,18 @@ ${ages ? keptForLong : ''}${isDiscreet ? unkept : ''}`
 }
 
 /** How often what belongs to a room is asked for. */
-function ofRooms({ events, others }: RoomsEvery): string {
+function ofRooms({ events, others }: RoomsEvery, resourcesEvery = others.active): string {
   const streams = {
     'room-events': events,
     'popup-quiz': others,
     poll: others,
     recordings: others,
-    resources: others,
+    resources: { ...others, active: resourcesEvery },
   }
   return Object.entries(streams)
     .map(
       ([name, { active, idle }]) => `
-  ${name}: { activeEvery: ${active / minute}m, idleEvery: ${idle / minute}m }`,
+  ${name}: { activeEvery: ${active / second}s, idleEvery: ${idle / minute}m }`,
     )
     .join('')
 }

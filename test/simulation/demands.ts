@@ -144,6 +144,10 @@ export interface Demands {
   readonly spares?: boolean
   /** How often the feed is asked while it tells something, ms; every minute where absent. */
   readonly feedEvery?: number
+  /** How often the resources of a room are listed while something happens in it, ms; every three minutes where absent. */
+  readonly resourcesEvery?: number
+  /** Somebody collects the figures that daemons export, so often, ms; in the end alone where absent. */
+  readonly collectEvery?: number
   /** When the provider takes other secrets of all apps, ms: half a minute later the files have them. */
   readonly rotations?: readonly number[]
   /** Calls are searched for at these moments of each day, by the clocks of the zone, and not every minute. */

@@ -74,6 +74,7 @@ interface World {
   readonly hands: () => Hands | undefined
   readonly callLateness: Examination['callLateness']
   readonly feedEvery: Examination['feedEvery']
+  readonly resourcesEvery: Examination['resourcesEvery']
   readonly answerBytes: Examination['answerBytes']
   readonly spares: Examination['spares']
   readonly callsAt: DayMoments | undefined
@@ -248,6 +249,12 @@ export class Examiner {
     return [...owed, ...untrue, ...rebuilt, ...(await this.#after(() => wishes.forget()))]
   }
 
+  /** Whoever collects figures comes by long before they are judged: what is no more must not be told then as it was. */
+  collect(): void {
+    // Who is on the way to the database, or dies, tells nothing.
+    for (const { daemon } of this.#world.processes.living()) daemon.scrape().catch(() => {})
+  }
+
   /** What the daemons export while time stands nearly still: they ask the database for it. */
   async examineMetrics(): Promise<Findings> {
     const { kernel, processes } = this.#world
@@ -273,7 +280,7 @@ export class Examiner {
   examination(isEnd = true): Examination {
     const { kernel, server, sandbox, processes, drawn, start, length, rewound } = this.#world
     const { callLateness, feedEvery, tightenedAt, spares, callsAt, withoutServers = false } = this.#world
-    const { lowered, switchedOff = [], answerBytes } = this.#world
+    const { lowered, switchedOff = [], answerBytes, resourcesEvery } = this.#world
     const { apps, spells, unreadable, classes, config, series, listEvery, roomsEvery } = drawn
     const { zone, users, selection } = drawn
     const hands = this.#world.hands()
@@ -307,6 +314,7 @@ export class Examiner {
       ...{ users },
       ...(callLateness !== undefined && { callLateness }),
       ...(feedEvery !== undefined && { feedEvery }),
+      ...(resourcesEvery !== undefined && { resourcesEvery }),
       ...(spares !== undefined && { spares }),
       ...(answerBytes !== undefined && { answerBytes }),
       withoutServers,

@@ -193,7 +193,7 @@ class Run {
       ...{ start: this.start, length: this.#length, rewound: this.#rewound, hands: () => this.#hands },
       ...{ callLateness: this.#callLateness, feedEvery: this.#demands.feedEvery, before: this.#before },
       ...{ tightenedAt: this.#demands.tightenedAt, spares: this.#demands.spares },
-      answerBytes: this.#demands.answerBytes,
+      ...{ answerBytes: this.#demands.answerBytes, resourcesEvery: this.#demands.resourcesEvery },
       ...{ lowered: this.#demands.lowered, switchedOff: this.#demands.switchedOff },
       ...{ callsAt: this.#demands.callsAt, withoutServers: this.#demands.withoutServers },
     })
@@ -218,6 +218,7 @@ class Run {
     this.#askByHand(0)
     this.#mark()
     this.#teach()
+    this.#collect()
     const { rotations = [] } = this.#demands
     for (const at of rotations) {
       kernel.after(at, undefined, () => this.#keys.change())
@@ -338,6 +339,13 @@ class Run {
     if (marksEvery === undefined || this.#isHealing) return
     void this.#hands?.mark()
     this.kernel.after(marksEvery, undefined, () => this.#mark())
+  }
+
+  #collect(): void {
+    const { collectEvery } = this.#demands
+    if (collectEvery === undefined || this.#isHealing) return
+    this.#examiner.collect()
+    this.kernel.after(collectEvery, undefined, () => this.#collect())
   }
 
   #teach(): void {

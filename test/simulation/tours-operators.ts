@@ -136,17 +136,21 @@ export const chosen: Tour = {
   },
 }
 
-/** An operator who switches streams of one of two apps off and on again, by what that app's own section says. */
+/**
+ * An operator who switches streams of one of two apps off and on again, by what that app's own section says. Some students of its
+ * school help at first, and are students when they come back; and figures are collected while players come and go.
+ */
 export const partly: Tour = {
   length: 40 * minute,
   demands: {
     ...{ ...calm, plan: 'starter', apps: ['alpha', 'beta'], zone: 'Asia/Shanghai' },
+    ...{ playersEvery: 30 * second, collectEvery: minute },
     switchedOff: ['poll', 'resources'].map(stream => ({
       ...{ app: 'beta', stream },
       ...{ from: 11 * minute, to: 25 * minute },
     })),
     profile: { ...small, eventsPerMinute: 16 },
-    quirks: { sharedReward: 0.3 },
+    quirks: { sharedReward: 0.3, helpsAtFirst: 0.3 },
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
   },
 }

@@ -68,10 +68,18 @@ export const long: Tour = {
   },
 }
 
-/** The same, of which nobody may ask for a part: such a call is lost, and nothing else is. */
+/**
+ * The same, of which nobody may ask for a part: such a call is lost, and nothing else is. Documents of its classes are converted
+ * page by page, and no event tells how far they are.
+ */
 export const whole: Tour = {
   length: 30 * minute,
-  demands: { ...long.demands, switches: { ...long.demands.switches, callSlices: 'refused' } },
+  demands: {
+    ...long.demands,
+    resourcesEvery: 20 * second,
+    quirks: { ...long.demands.quirks, quietConversion: 0.8 },
+    switches: { ...long.demands.switches, callSlices: 'refused' },
+  },
 }
 
 /**

@@ -12,6 +12,8 @@ export interface Conversion {
   readonly pages: number
   readonly done: number
   readonly later: Later
+  /** It is slow, and the list alone tells how far it is. */
+  readonly isQuiet?: boolean
 }
 
 /** A document for the lesson; some are converted for the whiteboard, page by page. */
@@ -27,8 +29,10 @@ export function upload(room: Classroom, now: number): void {
     url: `https://files.example/${resourceUuid}.${ext}`,
     updateTime: now,
   }
-  if (ext === 'pptx') {
-    convert(room, resource, { operator: teacher, later: (time, act) => room.later(time, act) }, now)
+  const { quietConversion } = room.rules.quirks
+  const isQuiet = quietConversion > 0 && draw.chance(quietConversion)
+  if (isQuiet || ext === 'pptx') {
+    convert(room, resource, { operator: teacher, later: (time, act) => room.later(time, act), isQuiet }, now)
   } else {
     put(room, resource, teacher, now)
   }
@@ -38,7 +42,7 @@ export function upload(room: Classroom, now: number): void {
 export function convert(
   room: Classroom,
   resource: Resource,
-  by: Pick<Conversion, 'operator' | 'later'>,
+  by: Pick<Conversion, 'operator' | 'later' | 'isQuiet'>,
   now: number,
 ): void {
   const { draw } = room
@@ -47,12 +51,14 @@ export function convert(
 }
 
 function carryOn(room: Classroom, resource: Resource, conversion: Conversion, now: number): void {
-  const { operator, pages, done, later } = conversion
-  const taskProgress = progress(resource, conversion)
-  put(room, { ...resource, updateTime: now, taskProgress }, operator, now)
+  const { operator, pages, done, later, isQuiet = false } = conversion
+  const changed = { ...resource, updateTime: now, taskProgress: progress(resource, conversion) }
+  if (isQuiet && done > 0) step(room, changed)
+  else put(room, changed, operator, now)
   if (done === pages) return
-  const next = Math.min(pages, done + room.draw.whole(1, pages))
-  later(now + room.draw.between(3_000, 20_000), then => {
+  const next = Math.min(pages, done + room.draw.whole(1, isQuiet ? Math.ceil(pages / 4) : pages))
+  const pause = isQuiet ? room.draw.between(20_000, 90_000) : room.draw.between(3_000, 20_000)
+  later(now + pause, then => {
     const current = room.contents.resources.get(resource.resourceUuid)
     if (current?.taskUuid === resource.taskUuid) carryOn(room, resource, { ...conversion, done: next }, then)
   })
@@ -88,6 +94,11 @@ function clear(room: Classroom, kept: readonly Resource[], now: number): void {
     if (taskUuid === undefined) put(room, again, teacher, then)
     else convert(room, again, { operator: teacher, later: (time, act) => room.later(time, act) }, then)
   })
+}
+
+function step({ contents }: Classroom, resource: Resource): void {
+  contents.resources.set(resource.resourceUuid, resource)
+  contents.steps.push(resource)
 }
 
 export function put(room: Classroom, resource: Resource, operator: Member, now: number): void {

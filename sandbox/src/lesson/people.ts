@@ -55,7 +55,8 @@ function person(draw: Draw, role: number): Pupil {
 }
 
 /** Whoever is there already, or was put out and may not come back yet, does not enter. */
-export function enter(room: Classroom, pupil: Pupil, now: number): void {
+export function enter(room: Classroom, who: Pupil, now: number): void {
+  const pupil = asNow(room, who)
   const { userUuid } = pupil
   if (room.present.has(userUuid) || isKeptOut(room, userUuid, now)) return
   room.present.set(userUuid, pupil)
@@ -64,6 +65,14 @@ export function enter(room: Classroom, pupil: Pupil, now: number): void {
   const others = leftFor(room, pupil, now)
   const [onlineUsers, offlineUsers] = [[pupil], others].map(all => all.map(one => shown(room, one, now)))
   room.tell(cmds.attendance, { total: 1 + others.length, onlineUsers, offlineUsers }, now)
+}
+
+/** Some students help at first. */
+function asNow({ room, known, rules }: Classroom, pupil: Pupil): Pupil {
+  const helps = pupil.role === roles.student && !known.has(pupil.userUuid)
+  return helps && befalls(rules.quirks.helpsAtFirst, room.uuid, pupil.userUuid)
+    ? { ...pupil, role: roles.assistant }
+    : pupil
 }
 
 /** Who perhaps leaves in the moment in which another enters, and is back a little later. */
@@ -106,9 +115,13 @@ function speaks({ role, uid }: Pupil): boolean {
   return role === roles.teacher || uid % 4 === 0
 }
 
-/** Those of them who were there; whoever leaves takes the hand down and comes off the stage without a word. */
+/** Those of them who were there, as what they came; whoever leaves takes the hand down and comes off the stage without a word. */
 function withdraw(room: Classroom, pupils: readonly Pupil[], now: number): readonly Pupil[] {
-  const leavers = pupils.filter(({ userUuid }) => room.present.delete(userUuid))
+  const leavers = pupils.flatMap(({ userUuid }) => {
+    const there = room.present.get(userUuid)
+    room.present.delete(userUuid)
+    return there ?? []
+  })
   for (const { userUuid, uid } of leavers) {
     room.onStage.delete(userUuid)
     room.waving.delete(userUuid)

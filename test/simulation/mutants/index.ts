@@ -19,6 +19,7 @@ import { strangersNine } from './strangers-nine.ts'
 import { strangersSeven } from './strangers-seven.ts'
 import { strangersSix } from './strangers-six.ts'
 import { strangersTen } from './strangers-ten.ts'
+import { strangersThirteen } from './strangers-thirteen.ts'
 import { strangersThree } from './strangers-three.ts'
 import { strangersTwelve } from './strangers-twelve.ts'
 import { teachers } from './teachers.ts'
@@ -56,6 +57,7 @@ export const plants: readonly Plant[] = [
   ...strangersTen,
   ...strangersEleven,
   ...strangersTwelve,
+  ...strangersThirteen,
   ...spoiltRanges,
   ...unread,
 ]

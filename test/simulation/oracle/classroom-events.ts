@@ -30,6 +30,8 @@ export interface EventContext {
   /** Its log told it in its first words, and that was stored. */
   readonly isToldFirst: (room: TrueRoom, event: TrueEvent) => boolean
   readonly isEnd: boolean
+  /** Whether one feed alone is asked about an app: what it tells at one moment is one answer then. */
+  readonly hasOneFeed: (app: string) => boolean
   /** Logs of rooms are read: in the end they have confirmed what the feed told. */
   readonly areLogsRead: boolean
   readonly clocks: OurClocks
@@ -49,6 +51,8 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
     const told = [...room.events].sort((a, b) => (a.sequence < b.sequence ? -1 : 1))
     const lastOfLog = lastLogged(rowsByKey, key, told)
     const times = told.map(believed)
+    const stored = told.map(({ sequence }) => rowsByKey.get(`${key} ${sequence}`))
+    const beside = context.hasOneFeed(room.app) ? cameTogether(stored, times) : () => undefined
     let neighbour: number | undefined
     let lastStart: unknown
     for (const [place, event] of told.entries()) {
@@ -60,7 +64,12 @@ export function examineEvents(rooms: readonly TrueRoom[], context: EventContext)
       const isDue = isKept && isEnd && !isExcused(room, event)
       if (isKept)
         expected.set(`${key} ${event.sequence}`, {
-          cells: cellsOf(room, event, { before: neighbour, behind: times.slice(place + 1) }, context),
+          cells: cellsOf(
+            room,
+            event,
+            { before: neighbour, behind: times.slice(place + 1), together: beside(place) },
+            context,
+          ),
           isDue,
         })
       // What the log held back is due in the end, like all else.
@@ -125,16 +134,34 @@ function orLater(recordId: unknown): Rule {
   return new Rule(`null or ${recordId}`, value => value === null || value === recordId)
 }
 
-/** Times that other events of the room have in themselves: the latest of those before it, and those of all behind it. */
+/**
+ * Times that other events of the room have in themselves: the latest of those before it, those of all behind it, and the earliest
+ * of those behind it that one answer told with it.
+ */
 interface Beside {
   readonly before: number | undefined
   readonly behind: readonly (number | undefined)[]
+  readonly together: number | undefined
+}
+
+/** What was first told at one moment, one answer told: of each event the earliest time of those behind it in there. */
+function cameTogether(
+  rows: readonly (Row | undefined)[],
+  times: readonly (number | undefined)[],
+): (place: number) => number | undefined {
+  const answers = Map.groupBy(rows.keys(), place => rows[place]?.received_at)
+  return place => {
+    const row = rows[place]
+    const behind = row ? answers.get(row.received_at)!.filter(other => other > place) : []
+    const own = behind.flatMap(other => times[other] ?? [])
+    return own.length > 0 ? Math.min(...own) : undefined
+  }
 }
 
 function cellsOf(
   room: TrueRoom,
   event: TrueEvent,
-  { before: neighbour, behind }: Beside,
+  { before: neighbour, behind, together }: Beside,
   context: EventContext,
 ): Row {
   const { answered, isLive, isLogged, isEnd, areLogsRead, isExcused, clocks, end } = context
@@ -142,19 +169,24 @@ function cellsOf(
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
   const isAnswer = (at: unknown) => typeof at === 'number' && at >= event.at && times.has(at)
-  const isNext = (at: unknown) => typeof at === 'number' && at >= event.at && behind.includes(at)
+  const isNext = (at: unknown) =>
+    typeof at === 'number' && at >= event.at && behind.includes(at) && at <= (together ?? at)
+  // What the feed alone has told has the time of what it told behind it, unless that is before what stands in front of both.
+  const isInOrder = behind.every(time => time === undefined || time >= (neighbour ?? 0))
+  const isLate = (at: unknown, source: unknown) =>
+    source === 'feed' && isInOrder && together !== undefined && together < Number(at)
   const at =
     own !== undefined
       ? { at: own, at_source: 'event' }
       : {
           at: new Rule(
             mayBeOld
-              ? `the last time before it, ${neighbour}, one behind it, or when it was told`
-              : 'one behind it, or when it was told',
-            (value, { at_source }) =>
+              ? `the last time before it, ${neighbour}, the next behind it, or when it was told`
+              : 'the next behind it, or when it was told',
+            (value, { at_source, source }) =>
               (mayBeOld && at_source === 'neighbour' && value === (neighbour ?? null)) ||
               (at_source === 'next' && isNext(value)) ||
-              (at_source === 'provider' && isAnswer(value)),
+              (at_source === 'provider' && isAnswer(value) && !isLate(value, source)),
           ),
           at_source: new Rule(
             mayBeOld ? 'neighbour, next or provider' : 'next or provider',

@@ -84,19 +84,24 @@ const recordingFields = [
   ...['recordId', 'sid', 'resourceId', 'type', 'status', 'startTime', 'endTime', 'url', 'recordDetails'],
 ]
 
-interface ResourceState {
+export interface ResourceState {
   readonly item: Fields
   readonly at: number
   readonly isRemoved: boolean
 }
 
-/** All that became of each resource, as the changes of the room tell. */
-function resourcesOf({ events }: TrueRoom): ReadonlyMap<string, readonly ResourceState[]> {
+/** All that became of each resource, as the changes of the room tell, and where these tell nothing. */
+export function resourcesOf({
+  events,
+  steps,
+}: Pick<TrueRoom, 'events' | 'steps'>): ReadonlyMap<string, readonly ResourceState[]> {
   const states = events.flatMap(({ cmd, data, at }) => {
     const { resources, action } = fieldsOf(data)
     return cmd === 1003 ? listOf(resources).map(item => ({ item, at, isRemoved: action === 2 })) : []
   })
-  return Map.groupBy(states, ({ item }) => String(item.resourceUuid))
+  const untold = steps.map(item => ({ item: fieldsOf(item), at: item.updateTime, isRemoved: false }))
+  const all = [...states, ...untold].sort((one, other) => one.at - other.at)
+  return Map.groupBy(all, ({ item }) => String(item.resourceUuid))
 }
 
 /** What was listed of one that is gone stays; one that was gone before any list named it is nowhere. */

@@ -15,6 +15,8 @@ export interface TrueRoom extends Omit<Line<'room'>, 'kind' | 'events'> {
   readonly items: readonly TrueItem[]
   readonly recordings: readonly Line<'recording'>['item'][]
   readonly resources: readonly Line<'resource'>['item'][]
+  /** What became of resources and no event told. */
+  readonly steps: readonly Line<'step'>['item'][]
   /** IDs of the calls that were made in it. */
   readonly calls: readonly string[]
   /** The provider still answers about it. */
@@ -30,6 +32,7 @@ export function readRooms(sandbox: Sandbox, stored: StoredSchema, isDiscreet = f
     readonly items: TrueItem[]
     readonly recordings: Line<'recording'>['item'][]
     readonly resources: Line<'resource'>['item'][]
+    readonly steps: Line<'step'>['item'][]
     readonly calls: string[]
   })[] = []
   for (const line of sandbox.truth()) {
@@ -46,6 +49,7 @@ export function readRooms(sandbox: Sandbox, stored: StoredSchema, isDiscreet = f
         items: [],
         recordings: [],
         resources: [],
+        steps: [],
         calls: [],
       })
     } else if (line.kind === 'event') room!.events.push(isDiscreet ? withoutPeople(line) : line)
@@ -53,6 +57,7 @@ export function readRooms(sandbox: Sandbox, stored: StoredSchema, isDiscreet = f
       room!.items.push(isDiscreet ? { ...line, item: withoutPeople(line.item) } : line)
     else if (line.kind === 'recording') room!.recordings.push(line.item)
     else if (line.kind === 'resource') room!.resources.push(line.item)
+    else if (line.kind === 'step') room!.steps.push(line.item)
     else if (line.incarnation > 0) room!.calls.push(line.call.callId)
   }
   const numbers = storedNumbers(rooms, stored)

@@ -10,6 +10,7 @@ import { readRooms, type TrueEvent, type TrueRoom } from './classroom-truth.ts'
 import { examineWidgets } from './classroom-widgets.ts'
 import { examineComplete } from './complete.ts'
 import { operationOf } from './contract.ts'
+import { examineConversions } from './conversions.ts'
 import { believed } from './event-rows.ts'
 import type { Examination, Finding, Moments } from './examination.ts'
 import { examineFeedGaps } from './feed-gaps.ts'
@@ -96,6 +97,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
   return [
     ...examineEvents(rooms, {
       ...{ stored, isExcused, isEnd, clocks, end },
+      hasOneFeed: app => apps.every(({ id, regions }) => id !== app || regions.length === 1),
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
@@ -119,7 +121,8 @@ export async function examineClassroom(examination: Examination): Promise<readon
       answered: room => told(`${room.app} resources ${room.roomUuid}`),
       emptied: room => told(`${room.app} recordings ${room.roomUuid} empty`),
       isCurrent: (room, stream) => {
-        const at = (room.events.at(-1)?.at ?? 0) + (stream === 'recordings' ? filing : 0)
+        const told = Math.max(room.events.at(-1)?.at ?? 0, room.steps.at(-1)?.updateTime ?? 0)
+        const at = told + (stream === 'recordings' ? filing : 0)
         return (
           isRead(room, stream, at) &&
           (stream === 'recordings' ? !isDenied(room) && (room.isServed || isKnown(room)) : room.isServed)
@@ -142,6 +145,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
     ...(await examineFeedGaps(examination, rooms, gaps)),
     ...(await examineFollowed(examination, rooms)),
     ...examineNeglected(examination, rooms),
+    ...examineConversions(examination, rooms),
     ...(await examineRetold(examination, rooms, stored)),
     ...(await examineLetters(examination, rooms, isRead)),
     ...(await examineUnkept(examination)),

@@ -9,15 +9,18 @@ interface Told {
   /** Of searches for calls, in seconds from the beginning. */
   readonly arrived: readonly number[]
   readonly debited: readonly number[]
+  /** When each of them was settled, where any was. */
+  readonly settled?: readonly number[]
   readonly assumed?: readonly number[]
   readonly rewound?: readonly { readonly from: number; readonly to: number }[]
 }
 
 /** What is said of a world whose debits were dated by the world's clock. */
-async function judge({ arrived, debited, assumed = [], rewound = [] }: Told) {
+async function judge({ arrived, debited, settled = [], assumed = [], rewound = [] }: Told) {
   const all = arrived.map(at => ({ app: 'alpha', operation: 'callSearch', time: begin + at * second }))
-  const dated = (operation: string) => (at: number) => ({
+  const dated = (operation: string) => (at: number, n: number) => ({
     ...{ app: 'alpha', operation, counter: 'key call-search', at: begin + at * second },
+    ...{ sentAt: begin + at * second, settledAt: n in settled ? begin + settled[n]! * second : null },
   })
   const debits = [...debited.map(dated('analytics.callSearch')), ...assumed.map(dated('lost history'))]
   const rows = async (text: string) => {
@@ -45,6 +48,16 @@ describe('the oracle of debits', () => {
     expect(await judge({ arrived: [20], debited: [0] })).toEqual([unheard])
     expect(await judge({ arrived: [1], debited: [2] })).toEqual([unheard])
     expect(await judge({ arrived: [1, 2], debited: [0] })).toEqual([unheard])
+  })
+
+  it('finds a request that arrives when its debit was settled, and none where one stands open', async () => {
+    const early = expect.stringContaining('its debit was settled before')
+    expect(await judge({ arrived: [1.02], debited: [1], settled: [1] })).toEqual([early])
+    expect(await judge({ arrived: [1.02], debited: [1], settled: [1.04] })).toEqual([])
+    // Who was given leave and did not go gives it back.
+    expect(await judge({ arrived: [2.02], debited: [1, 2], settled: [1.5, 3] })).toEqual([])
+    expect(await judge({ arrived: [1.2, 2.5], debited: [1, 2], settled: [3, 2.1] })).toEqual([early])
+    expect(await judge({ arrived: [1.2, 2.05], debited: [1, 2], settled: [3, 2.1] })).toEqual([])
   })
 
   it('wants as many assumed as were debited in a history that is gone', async () => {

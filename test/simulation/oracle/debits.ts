@@ -89,6 +89,9 @@ interface Dated {
   readonly counter: string
   /** By the world's clock, ms since the epoch. */
   readonly at: number
+  /** By the ledger's, and when it was settled; null of one that is not. */
+  readonly sentAt: number
+  readonly settledAt: number | null
 }
 
 /**
@@ -96,11 +99,12 @@ interface Dated {
  * held up in between must ask the ledger anew. Undefined where nobody dated the debits by the world's clock.
  */
 async function examineArrivals(examination: Examination): Promise<readonly Finding[] | undefined> {
-  const { sandbox, rows, isShared = false, rewound = [] } = examination
+  const { sandbox, rows, isShared = false, isPaused = false, rewound = [] } = examination
   const [watched] = await rows<{ is: boolean }>(`select to_regclass('simulated.debited') is not null as is`)
   if (!watched?.is) return undefined
   const debits = await rows<Dated>(
-    `select d.app_id as app, d.operation, d.scope || ' ' || d.limit_group as counter, extract(epoch from w.at)::float8 * 1000 as at
+    `select d.app_id as app, d.operation, d.scope || ' ' || d.limit_group as counter, extract(epoch from w.at)::float8 * 1000 as at,
+            extract(epoch from d.sent_at)::float8 * 1000 as "sentAt", extract(epoch from d.settled_at)::float8 * 1000 as "settledAt"
      from ingest.debit d join simulated.debited w using (scope, limit_group, n) order by w.at`,
   )
   const made = Map.groupBy(debits, ({ app, operation }) => `${app} ${operation.split('.').at(-1)!}`)
@@ -112,10 +116,15 @@ async function examineArrivals(examination: Examination): Promise<readonly Findi
   const findings: Finding[] = []
   for (const [key, own] of asked) {
     const known = made.get(key) ?? []
-    for (const time of withoutDebit(
-      own.map(each => each.time).sort((a, b) => a - b),
-      known,
-    )) {
+    const times = own.map(each => each.time).sort((a, b) => a - b)
+    const unheard = withoutDebit(times, known)
+    const [early] = unheard.length > 0 || isPaused || rewound.length > 0 ? [] : afterSettled(times, known)
+    if (early !== undefined)
+      findings.push({
+        kind: 'debit',
+        text: `${key} arrived at ${say(early)}, and its debit was settled before`,
+      })
+    for (const time of unheard) {
       const wentBack = rewound.some(({ from, to }) => from <= time && time <= to + onItsWay)
       const counter = known[0]?.counter
       if (!wentBack)
@@ -134,6 +143,26 @@ function withoutDebit(times: readonly number[], debits: readonly Dated[]): reado
     const isOwn = next < debits.length && debits[next]!.at <= time
     if (isOwn) next += 1
     return !isOwn
+  })
+}
+
+/**
+ * Of times that rise those at which no debit stood open that was made just before: an answer settles it, and none comes before
+ * its request. Of several the one that is settled first is that of the first request. Where the ledger's clock was ever
+ * beside the world's, so may be what it says of an answer.
+ */
+function afterSettled(times: readonly number[], debits: readonly Dated[]): readonly number[] {
+  const isExact = debits.every(({ at, sentAt }) => Math.abs(at - sentAt) < 1)
+  const slack = isExact ? 1 : longestWay
+  const ends = debits.map(({ settledAt }) => settledAt ?? Number.POSITIVE_INFINITY)
+  const open = new Set<number>()
+  let next = 0
+  return times.filter(time => {
+    for (; next < debits.length && debits[next]!.at <= time; next += 1) open.add(next)
+    for (const n of open) if (debits[n]!.at < time - onItsWay || ends[n]! < time - slack) open.delete(n)
+    const [first] = [...open].sort((one, other) => ends[one]! - ends[other]!)
+    if (first !== undefined) open.delete(first)
+    return first === undefined
   })
 }
 

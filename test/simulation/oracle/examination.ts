@@ -125,6 +125,8 @@ export interface Examination {
   readonly callsAt?: readonly number[]
   /** How often feeds are asked while they tell something, ms, where that is oftener than otherwise. */
   readonly feedEvery?: number
+  /** How often resources of a room are listed while something happens in it, ms, where an operator said so. */
+  readonly resourcesEvery?: number
   /** So many bytes an answer of call analytics may have, where an operator said so; a large one has more. */
   readonly answerBytes?: number
   /** How often players are listed, ms; every minute where nobody said so. */

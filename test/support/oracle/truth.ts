@@ -40,6 +40,7 @@ function addTo(room: TruthRoom, line: Exclude<TruthLine, Line<'room'>>): void {
     case 'resource':
       room.resources.push(line)
       break
+    case 'step':
     case 'call':
   }
 }
