@@ -1,3 +1,4 @@
+import { accidents } from './accidents.ts'
 import { classrooms } from './classrooms.ts'
 import { decoding } from './decoding.ts'
 import { feeds } from './feeds.ts'
@@ -58,4 +59,5 @@ export const plants: readonly Plant[] = [
   ...strangersTwelve,
   ...spoiltRanges,
   ...unread,
+  ...accidents,
 ]
