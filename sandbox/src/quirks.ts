@@ -64,6 +64,8 @@ export interface Quirks {
   readonly partedMetric: number
   /** Of the values of metrics: those that are words. */
   readonly malformedValue: number
+  /** Of the values of metrics that are words: those in whose place there is null or a text, and no pair. */
+  readonly strangePair: number
   /** Of the values of metrics that are no words: those that are null, as nothing was measured then. */
   readonly unmeasuredValue: number
   /** Sessions that are listed and have no entry among the metrics. */
@@ -116,6 +118,7 @@ export const noQuirks: Quirks = {
   unknownMid: 0,
   partedMetric: 0,
   malformedValue: 0,
+  strangePair: 0,
   unmeasuredValue: 0,
   vanishingSid: 0,
   heavySessions: 0,

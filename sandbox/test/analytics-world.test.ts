@@ -215,9 +215,10 @@ describe('an oddity of calls', () => {
     const { call_info } = (await stage.ask('sessions', { ...frame, exclude_server_user: 'false' })).body
     const sids = call_info.map(({ sid }) => sid)
     const { metrics } = (await stage.ask('metrics', { ...frame, sids: sids.join(',') })).body
-    const values = metrics.flatMap(({ data }) => data.flatMap(({ kvs }) => kvs.map(([, value]) => value)))
+    const pairs = metrics.flatMap(({ data }) => data.flatMap(({ kvs }) => kvs))
+    const values = pairs.map(pair => pair?.[1])
     const counted = stage.sandbox.analytics('demo').points(frame.call_id)!
-    return { sids, metrics, values, counted }
+    return { sids, metrics, pairs, values, counted }
   }
 
   it('unknownMid is a metric ID that no document names', async () => {
@@ -241,6 +242,14 @@ describe('an oddity of calls', () => {
     const words = values.filter(value => typeof value === 'string')
     expect(words.length).toBeGreaterThan(10)
     expect(counted).toEqual({ points: values.length - words.length, malformed: words.length })
+  })
+
+  it('strangePair is null or a text in the place of a pair, and the truth counts it as a word', async () => {
+    const { pairs, counted } = await metricsOf(odd({ malformedValue: 0.05, strangePair: 1 }))
+    const strange = pairs.filter(pair => !Array.isArray(pair))
+    expect(strange.filter(pair => pair === null).length).toBeGreaterThan(5)
+    expect(strange.filter(pair => typeof pair === 'string').length).toBeGreaterThan(5)
+    expect(counted).toEqual({ points: pairs.length - strange.length, malformed: strange.length })
   })
 
   it('unmeasuredValue is null among the values, and the truth counts the others', async () => {

@@ -33,8 +33,8 @@ import type { SnapshotStream } from './stream.ts'
 
 /**
  * The cloud players of an app: the whole list, again and again. An entry may be as thin as its ID, so what it leaves
- * out stays as it was known. What two complete listings in a row lack is gone, unless it is so new that the list may
- * not show it yet; what comes back lives.
+ * out stays as it was known. What two complete listings in a row lack is gone; one says nothing of what is so new that
+ * it may not show it yet. What comes back lives.
  */
 export const cloudPlayers: SnapshotStream = {
   kind: 'snapshot',

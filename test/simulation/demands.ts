@@ -19,6 +19,9 @@ export type ProviderFault = (typeof providerFaults)[number]
 export type FaultClass = CallFault | MachineFault | ProviderFault
 export const faultClasses: readonly FaultClass[] = [...callFaults, ...machineFaults, ...providerFaults]
 
+/** By these nothing is lost: answers are slow, processes end as they are told to, and statements come in each other's way. */
+export const borne: ReadonlySet<FaultClass> = new Set(['latency', 'hand-over', 'serialization failure'])
+
 /** When a run begins, ms since the epoch: Monday, 5 January 2026, 08:00 UTC. */
 export const monday = Date.UTC(2026, 0, 5, 8)
 

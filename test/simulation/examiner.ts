@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../sandbox/src/index.ts'
-import { type DayMoments, type Lowered, zones } from './demands.ts'
+import { borne, type DayMoments, type Lowered, zones } from './demands.ts'
 import type { Drawn } from './draw.ts'
 import type { Hands } from './hands.ts'
 import type { Kernel } from './kernel.ts'
@@ -23,6 +23,7 @@ import { examinePlayers } from './oracle/players.ts'
 import { examineRepairedFeeds } from './oracle/repaired-feeds.ts'
 import { readSchema } from './oracle/rows.ts'
 import type { Selection } from './oracle/selection.ts'
+import { examineSettledFeeds } from './oracle/settled-feeds.ts'
 import { examineStreamOff } from './oracle/stream-off.ts'
 import { examineSwitchedOff, type Off } from './oracle/switched-off.ts'
 import { examineUnread } from './oracle/unread.ts'
@@ -56,7 +57,7 @@ const oracles = [
   ...[examineAnalytics, examineClassroom, examinePlayers, examineHands, examineAskers, examineManners],
   ...[examineNearness, examineBounds, examineMarks, examineLessons, examineDays, examineMoments],
   ...[examineViews, examineStreamOff, examineSwitchedOff, examineUnread],
-  examineRepairedFeeds,
+  ...[examineRepairedFeeds, examineSettledFeeds],
 ]
 
 /** What is looked at, and what somebody must know of it to judge. */
@@ -246,7 +247,8 @@ export class Examiner {
     const owed = await this.#after(() => wishes.fetchAgain())
     const untrue = await this.examine()
     const rebuilt = await this.#after(() => wishes.replay())
-    return [...owed, ...untrue, ...rebuilt, ...(await this.#after(() => wishes.forget()))]
+    const forgotten = await this.#after(() => wishes.forget())
+    return [...owed, ...untrue, ...rebuilt, ...forgotten, ...(await this.#after(() => wishes.forgetClass()))]
   }
 
   /** Whoever collects figures comes by long before they are judged: what is no more must not be told then as it was. */
@@ -330,7 +332,7 @@ export class Examiner {
       switchedOff: switchedOff.map(({ from, to, ...of }) => ({ ...of, from: start + from, to: start + to })),
       isDiscreet: /^store:/m.test(config),
       isCalm: classes.every(one => one === 'spells' || one === 'latency'),
-      isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
+      isUnbroken: classes.every(one => borne.has(one)),
       isPrompt: !classes.includes('latency') && !classes.includes('slow answer'),
       isPaused: classes.includes('stall'),
       isInterrupted: classes.some(one => one === 'kill' || one === 'stall' || one === 'hand-over'),

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config/config.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { configFrom } from './boot.ts'
 import { happenedIn } from './coverage.ts'
-import { type Demands, monday } from './demands.ts'
+import { borne, type Demands, monday } from './demands.ts'
 import { type Drawn, draw, healingTime } from './draw.ts'
 import { Examiner, type Findings } from './examiner.ts'
 import { callFaults, createFaults, type Faults } from './faults.ts'
@@ -162,7 +162,7 @@ class Run {
       random: purpose => this.#random(purpose),
       restart: () => this.#faults.restart(),
       ahead: demands.ahead,
-      isUnbroken: classes.every(one => one === 'latency' || one === 'hand-over'),
+      isUnbroken: classes.every(one => borne.has(one)),
       accuse: sentence => void this.#breaches.push(`${this.kernel.now} ${sentence}`),
     })
     const deliver = createPlayersMail({

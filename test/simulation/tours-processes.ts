@@ -103,11 +103,16 @@ export const marks: Tour = {
   },
 }
 
-/** The same, where some of what a log lacks comes late and the rest never does: holes are filled in part. */
+/**
+ * The same, where some of what a log lacks comes late and the rest never does: holes are filled in part. Now and then what is to be
+ * stored is refused because others came first.
+ */
 export const parts: Tour = {
   ...marks,
   demands: {
     ...marks.demands,
+    ...troubledBy('hand-over', 'latency', 'serialization failure'),
+    aim: { ...marks.demands.aim, rates: { database: { 'serialization failure': 1 / 40 } } },
     quirks: { lateMessage: 0.7 },
     profile: { ...small, eventsPerMinute: 20 },
     switches: { ...marks.demands.switches, sequence: 'holes' },

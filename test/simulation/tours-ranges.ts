@@ -28,6 +28,7 @@ export const calls: Tour = {
     quirks: {
       ...{ longCallHours: 1.7, burstOfCalls: 40, crowd: 130, backwardCall: 0.1 },
       ...{ unknownMid: 0.1, malformedValue: 0.0001, unmeasuredValue: 0.01, hushedRoom: 0.4 },
+      strangePair: 0.5,
     },
     switches: {
       ...{ ...plain, roomReuse: 'off' },
@@ -53,7 +54,7 @@ export const long: Tour = {
       unreadable('endless', 'realtimeUsage', 21 * minute + 47 * second),
     ],
     profile: { classes: 2, students: 3, eventsPerMinute: 2, lessonMinutes: 26, breakMinutes: 2 },
-    quirks: { malformedValue: 0.002 },
+    quirks: { malformedValue: 0.002, strangePair: 0.5 },
     switches: {
       ...{ ...plain, roomReuse: 'off', callSearch: 'overlap', hasMore: 'real', mostPerPage: 100 },
       ...{ kvs: 'triples', emptyLists: 'absent', missingValues: 0, lateValueSeconds: 600, tightHours: 0 },

@@ -5,6 +5,7 @@ import {
   examineForgotten,
   examineRoomForgotten,
   examineToldAgain,
+  examineToldBeside,
   type Person,
   type Room,
   readTold,
@@ -67,6 +68,13 @@ export function createWishes({ kernel, server, hands, from, to, examination }: W
        where w.state = 'done' and w.stream in ('call-sessions', 'call-metrics')
        group by 1, 2, 3, 4, 5 order by 4, 3, 2 limit 6`,
     )
+  const goOn = async () => {
+    const { universe } = examination().sandbox
+    universe.resume()
+    await kernel.runUntil(kernel.now + classesGoOn)
+    universe.pause()
+    await kernel.runUntil(kernel.now + classesGoOn)
+  }
   return {
     /** What was given up is fetched once more by itself, some calls, and then everything. */
     fetchAgain: async (): Promise<readonly Finding[]> => {
@@ -97,11 +105,7 @@ export function createWishes({ kernel, server, hands, from, to, examination }: W
       await fetched(await measured())
       const after = await readTold(examination())
       // Classes go on, and who is forgotten comes to them.
-      const { universe } = examination().sandbox
-      universe.resume()
-      await kernel.runUntil(kernel.now + classesGoOn)
-      universe.pause()
-      await kernel.runUntil(kernel.now + classesGoOn)
+      await goOn()
       return [
         ...(await examineForgotten(examination(), people, before, after)),
         ...examineToldAgain(people, await readTold(examination())),
@@ -116,6 +120,23 @@ export function createWishes({ kernel, server, hands, from, to, examination }: W
       const before = await readTold(examination())
       await acted(hands.forget({ app: room.app, kind: 'room', id: room.name }))
       return examineRoomForgotten(room, before, await readTold(examination()))
+    },
+    /** Everyone is taken out who was in one of the classes, and others go on. */
+    forgetClass: async (): Promise<readonly Finding[]> => {
+      const [room] = await server.rows<Room>(
+        `select r.app_id as app, r.room_uuid as name from classroom.room r
+         where exists (select from analytics.call c join analytics.call_session s using (app_id, call_id)
+                       where (c.app_id, c.cname) = (r.app_id, r.room_uuid)) order by 1, 2 limit 1`,
+      )
+      if (!room) return []
+      const before = await readTold(examination())
+      await acted(hands.forget({ app: room.app, kind: 'room', id: room.name }))
+      const after = await readTold(examination())
+      await goOn()
+      return [
+        ...examineRoomForgotten(room, before, after),
+        ...examineToldBeside(room, after, await readTold(examination())),
+      ]
     },
     /** Somebody spoils what is made of the raw rows, and has it made anew; and has letters tried that nobody can read. */
     replay: async (): Promise<readonly Finding[]> => {

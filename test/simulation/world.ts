@@ -127,6 +127,7 @@ const quirks: Readonly<Partial<Quirks>> = {
   ...{ unknownCmd: 0.03, nul: 0.03, loneSurrogate: 0.03, malformedRecord: 0.03, malformedData: 0.03 },
   ...{ malformedWidgetItem: 0.1, sharedReward: 0.3, bigSequence: 0.4 },
   ...{ backwardCall: 0.1, unknownMid: 0.1, malformedValue: 0.02, unmeasuredValue: 0.01 },
+  strangePair: 0.5,
   vanishingSid: 0.05,
   ...{ longCallHours: 1.7, crowd: 45 },
 }

@@ -63,6 +63,24 @@ describe('the list of players', () => {
     ])
   })
 
+  it('says nothing of a player that may still be invisible: its end is after that', () => {
+    const ends = [4, 12, 72].reduce<{ state: Json; at: readonly (string | null)[] }>(
+      ({ state }, after) => {
+        const time = { answeredAt: (begin + after) * 1_000, receivedAt: (begin + after) * 1_000 }
+        const { streamState, rows } = stream.toRows(pageOf({ items: [], total: 0, ...time }), state)
+        return { state: streamState, at: (rows['players.cloud_player'] ?? []).map(row => row.destroyed_at) }
+      },
+      {
+        state: stream.toRows(
+          pageOf({ items: [{ id: 'a', createTs: begin }], total: 1, answeredAt: (begin + 1) * 1_000 }),
+          null,
+        ).streamState,
+        at: [],
+      },
+    )
+    expect(ends.at).toEqual([new Date((begin + 12) * 1_000).toISOString()])
+  })
+
   it('comes to what was really said of each player, however it is cut, thinned, repeated or broken off', () => {
     fc.assert(
       fc.property(fc.array(listed, { minLength: 1, maxLength: 12 }), listings => {

@@ -94,7 +94,8 @@ export function expected(id: string, listings: readonly Listed[]): Known | undef
       earlier !== undefined &&
       'lacked' in earlier &&
       i - 1 >= first &&
-      event.lacked - createdAt(id) > 10
+      // Of who was created so lately a list need not tell.
+      earlier.lacked - createdAt(id) > 10
     const next: string | null = isGone
       ? 'destroyed'
       : 'lacked' in event

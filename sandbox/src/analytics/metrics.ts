@@ -110,10 +110,10 @@ function dataOf(session: CallSession, reading: Reading): readonly object[] {
     const { mid, peer, moments } = series
     const valueAt = valuesOf(session, series, reading)
     const isUnmeasured = unmeasuredAmong(session, series, reading)
-    const form = forms[settings.switches.kvs]
+    const pairAt = pairsOf(session, settings)
     const isUnsaid = peer === 0 && settings.switches.ownPeer === 'absent'
     return partsOf(session, moments, settings).map(part => {
-      const kvs = part.map(moment => form(moment, isUnmeasured?.(moment) ? null : valueAt(moment)))
+      const kvs = part.map(moment => pairAt(moment, isUnmeasured?.(moment) ? null : valueAt(moment)))
       return withUnknown(settings, { mid, kvs, ...(!isUnsaid && { peer_uid: peer }) })
     })
   })
@@ -136,6 +136,16 @@ function valuesOf(session: CallSession, series: Series, reading: Reading) {
   return (moment: number): number | string => {
     if (isWord?.(moment)) return 'n/a'
     return vital ? vitalAt(vital, hash, moment, quality) : hashOn(hash, moment) % 100
+  }
+}
+
+/** How a value is told with its moment. A word may stand in no pair. */
+function pairsOf({ sid }: CallSession, { quirks, switches }: Settings) {
+  const form = forms[switches.kvs]
+  return (moment: number, value: number | string | null): unknown => {
+    const isPair = typeof value !== 'string' || !befalls(quirks.strangePair, 'strange pair', sid, moment)
+    if (isPair) return form(moment, value)
+    return befalls(0.5, 'no pair', sid, moment) ? null : `${value} at ${moment}`
   }
 }
 

@@ -27,8 +27,8 @@ export function createFeedGaps(context: FeedGapsContext) {
   /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
   let suspectUntil = clock.monotonic()
   let areOpen = true
-  /** An answer may still be made after it was given up: the logs are read once more when that is over. */
-  let settledAt = Number.POSITIVE_INFINITY
+  /** An answer may still be made after it was given up, one of a process before this one too: then the logs are read once more. */
+  let settledAt = clock.monotonic() + arrivesWithin
   let toldAllAt = clock.monotonic()
   /** When the ledger was looked through last, by both clocks: a machine that sleeps stops one of them. */
   let looked = { monotonic: clock.monotonic(), now: clock.now() }

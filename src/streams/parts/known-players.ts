@@ -139,7 +139,7 @@ interface Missed {
 }
 
 /**
- * Counts who is missing from a complete listing. A player that was created so lately that it may be invisible stays.
+ * Counts who is missing from a complete listing. Of a player that was created so lately that it may be invisible it says nothing.
  * One that is gone is told once more by the next complete listing before it is forgotten, so that it is not lost with
  * a page of which Postgres refused an entry.
  */
@@ -149,7 +149,7 @@ export function miss(seen: Seen['players'], { state, ...progress }: Progress, mo
   const players: Player[] = []
   const losses: Change[] = []
   for (const player of all) {
-    if (progress.seen.has(player.id)) {
+    if (progress.seen.has(player.id) || moment.now - player.since <= blindSeconds) {
       players.push(player)
       continue
     }
@@ -157,7 +157,7 @@ export function miss(seen: Seen['players'], { state, ...progress }: Progress, mo
       lists: (player.missed?.lists ?? 0) + 1,
       at: player.missed?.at ?? afterLast(player, moment),
     }
-    const isGone = missed.lists >= listsUntilDestroyed && moment.now - player.since > blindSeconds
+    const isGone = missed.lists >= listsUntilDestroyed
     const isTold = player.status === destroyed
     if (isGone)
       losses.push({ id: player.id, from: isTold ? null : player.status, to: destroyed, at: missed.at })

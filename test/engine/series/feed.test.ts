@@ -14,7 +14,7 @@ function makeHarness() {
   const gaps = createFeedGaps({
     ...{ app: 'app', series: '', store, fence, clock, arrivesWithin: 40 * second, memory: 600 * second },
   })
-  return { clock, gaps, looked: () => store.calls.filter(call => call === 'recordUnread').length }
+  return { clock, gaps, store, looked: () => store.calls.filter(call => call === 'recordUnread').length }
 }
 
 describe('a feed that has more to tell than it is asked for', () => {
@@ -84,6 +84,25 @@ describe('an answer of the feed that nobody settled', () => {
     await clock.advance(10 * second)
     await gaps.review()
     expect(looked() - before).toBe(5)
+  })
+
+  it('has the logs read by whoever takes the app over as well, once it can no longer arrive', async () => {
+    const { clock, gaps, store } = makeHarness()
+    store.openGaps = 1
+    expect(await gaps.review()).toBe('nothing new')
+    await clock.advance(39 * second)
+    expect(await gaps.review()).toBe('nothing new')
+    await clock.advance(second)
+    expect(await gaps.review()).toBe('missed')
+    await clock.advance(10 * second)
+    expect(await gaps.review()).toBe('nothing new')
+  })
+
+  it('has them read no more where nothing is missing any longer', async () => {
+    const { clock, gaps } = makeHarness()
+    await gaps.review()
+    await clock.advance(40 * second)
+    expect(await gaps.review()).toBe('nothing new')
   })
 })
 

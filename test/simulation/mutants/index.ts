@@ -1,3 +1,4 @@
+import { accidents } from './accidents.ts'
 import { classrooms } from './classrooms.ts'
 import { decoding } from './decoding.ts'
 import { feeds } from './feeds.ts'
@@ -60,4 +61,5 @@ export const plants: readonly Plant[] = [
   ...strangersThirteen,
   ...spoiltRanges,
   ...unread,
+  ...accidents,
 ]

@@ -7,8 +7,8 @@ export const players: readonly Plant[] = [
     group: 'players',
     from: 'contract',
     file: 'src/streams/parts/known-players.ts',
-    find: 'const isGone = missed.lists >= listsUntilDestroyed && moment.now - player.since > blindSeconds',
-    put: 'const isGone = missed.lists >= listsUntilDestroyed',
+    find: 'if (progress.seen.has(player.id) || moment.now - player.since <= blindSeconds) {',
+    put: 'if (progress.seen.has(player.id)) {',
   },
   {
     name: 'thin-entry-erases',

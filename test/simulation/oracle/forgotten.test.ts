@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Examination } from './examination.ts'
-import { examineForgotten, examineRoomForgotten } from './forgotten.ts'
+import { examineForgotten, examineRoomForgotten, examineToldBeside } from './forgotten.ts'
 
 const person = { app: 'alpha', kind: 'user', id: 'user-7x' } as const
 const masked = 'forgotten-0123456789abcdef'
@@ -85,5 +85,36 @@ describe('a room of which everyone is forgotten', () => {
     ['takes another room with it', [...gone], /of others there was/],
   ])('is found where it %s', (_, texts, said) => {
     expect(judge(...texts).map(({ text }) => text)).toContainEqual(expect.stringMatching(said))
+  })
+})
+
+describe('a call beside a room of which everyone is forgotten', () => {
+  const room = { app: 'alpha', name: 'r' }
+  const call = (call_id: string, cname: string) => JSON.stringify({ app_id: 'alpha', call_id, cname })
+  const stay = (call_id: string, uid: string) => JSON.stringify({ app_id: 'alpha', call_id, uid })
+  const told = (calls: readonly string[], stays: readonly string[]) =>
+    new Map([
+      ['analytics.call', calls],
+      ['analytics.call_session', stays],
+    ])
+  const calls = [call('c', 'r'), call('d', 'other')]
+
+  it('has its people as they are, and that of the room has none', () => {
+    const before = told(calls, [stay('c', '7'), stay('d', '7')])
+    const after = told(calls, [stay('c', masked), stay('d', '7')])
+    expect(examineRoomForgotten(room, before, after)).toEqual([])
+    expect(examineRoomForgotten(room, before, before).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/7 was in a call/),
+    ])
+  })
+
+  it('is found where it has them no more', () => {
+    const before = told([call('c', 'r')], [stay('c', masked), stay('e', masked.replace('0', '9'))])
+    const later = (uid: string) => told(calls, [stay('c', masked), stay('d', uid)])
+    expect(examineToldBeside(room, before, later('7'))).toEqual([])
+    expect(examineToldBeside(room, before, later(masked.replace('0', '9')))).toEqual([])
+    expect(examineToldBeside(room, before, later(masked))).toMatchObject([
+      { kind: 'lost', text: expect.stringMatching(/somebody else is masked/) },
+    ])
   })
 })

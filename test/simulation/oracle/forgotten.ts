@@ -97,15 +97,11 @@ export function examineToldAgain(people: readonly Person[], told: Told): readonl
  */
 export function examineRoomForgotten(room: Room, before: Told, after: Told): readonly Finding[] {
   const found = new Findings()
-  const isOf = (text: string) => {
-    const row = JSON.parse(text) as Readonly<Record<string, unknown>>
-    const isOfLetter = typeof row.body === 'string' && bytesOf(row.body).includes(JSON.stringify(room.name))
-    return row.app_id === room.app && ((row.room_uuid ?? row.series) === room.name || isOfLetter)
-  }
+  const isOf = ofRoom(room, before)
   const people = new Set(
     (before.get('classroom.attendance') ?? []).filter(isOf).flatMap(text => {
       const { user_uuid: id } = JSON.parse(text) as { readonly user_uuid: string | null }
-      return id === null ? [] : [id]
+      return id === null || namesIn(id).length > 0 ? [] : [id]
     }),
   )
   const words = [...people].map(id => ({ id, ...wordOf(id) }))
@@ -125,11 +121,60 @@ export function examineRoomForgotten(room: Room, before: Told, after: Told): rea
       if (!isOf(text) && !now.has(text))
         found.add('lost', `room forgotten in ${table}`, `of others there was ${text.slice(0, 300)}`)
   }
+  for (const text of (after.get('analytics.call_session') ?? []).filter(isOf)) {
+    const { uid } = JSON.parse(text) as { readonly uid: string | null }
+    if (uid !== null && namesIn(uid).length === 0)
+      found.add('different', 'room forgotten', `${uid} was in a call`)
+  }
   for (const text of (after.get('classroom.chat_message') ?? []).filter(isOf)) {
     const { message } = JSON.parse(text) as { readonly message: string }
     if (message !== '') found.add('different', 'room forgotten', `somebody wrote ${message}`)
   }
   return found.list()
+}
+
+/**
+ * Of a class that comes after a room was forgotten nobody is taken out with it: in what tells of other rooms, and of calls that
+ * were in none of that name, no other pseudonyms stand than before.
+ */
+export function examineToldBeside(room: Room, before: Told, after: Told): readonly Finding[] {
+  const found = new Findings()
+  const isOf = ofRoom(room, after)
+  const known = new Set(
+    [...before].flatMap(([, texts]) => texts.filter(text => !isOf(text)).flatMap(namesIn)),
+  )
+  for (const [table, texts] of after) {
+    if (!lasting.test(table)) continue
+    for (const text of texts)
+      if (!isOf(text) && namesIn(text).some(name => !known.has(name)))
+        found.add(
+          'lost',
+          `told beside a forgotten room in ${table}`,
+          `somebody else is masked in ${text.slice(0, 300)}`,
+        )
+  }
+  return found.list()
+}
+
+function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(pseudonym)].map(([name]) => name)
+}
+
+/** Whether a row is of a room, whichever class it was, or of a call in it. */
+function ofRoom(room: Room, told: Told): (text: string) => boolean {
+  type Row = Readonly<Record<string, unknown>>
+  const calls = new Set(
+    (told.get('analytics.call') ?? [])
+      .map(text => JSON.parse(text) as Row)
+      .filter(({ app_id, cname }) => app_id === room.app && cname === room.name)
+      .map(({ call_id }) => call_id),
+  )
+  return text => {
+    const row = JSON.parse(text) as Row
+    const isOfLetter = typeof row.body === 'string' && bytesOf(row.body).includes(JSON.stringify(room.name))
+    const isOwn = (row.room_uuid ?? row.series) === room.name || calls.has(row.call_id)
+    return row.app_id === room.app && (isOwn || isOfLetter)
+  }
 }
 
 /** What stands in bytes as the database writes them. */

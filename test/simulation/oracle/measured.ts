@@ -1,12 +1,13 @@
 import { areOf, byCall, type CallJudge, inGroups, type StoredSeries } from './by-call.ts'
 import type { Examination, Finding } from './examination.ts'
 import { judgeSamples } from './samples.ts'
+import { judgeSetAside } from './set-aside-values.ts'
 import { judgeSummaries } from './summaries.ts'
 
 /** The values of calls, and what is made of them: read once for both, as nothing else there is so much of. */
 export async function examineMeasured(
   examination: Examination,
-  opened = [judgeSamples, judgeSummaries],
+  opened = [judgeSamples, judgeSetAside, judgeSummaries],
 ): Promise<readonly Finding[]> {
   const judges: CallJudge[] = []
   for (const open of opened) judges.push(await open(examination))
