@@ -1,4 +1,4 @@
-import { duration } from '../../telemetry/wording.ts'
+import { countText, duration } from '../../telemetry/wording.ts'
 
 /** Writes each line to standard output. */
 export function printLines(lines: readonly string[]): void {
@@ -42,13 +42,6 @@ export function leftLine(
 }
 
 type Cell = string | number | null | undefined
-
-const numberFormat = new Intl.NumberFormat('en-US')
-
-/** Whole numbers with thousands apart, the way people read them. */
-export function countText(count: number): string {
-  return numberFormat.format(count)
-}
 
 const windows: Readonly<Record<number, string>> = {
   1: 'a second',

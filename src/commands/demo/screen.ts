@@ -1,8 +1,9 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Figures, Summary } from '../../../sandbox/src/index.ts'
+import { countText } from '../../telemetry/wording.ts'
 import { CommandError } from '../cli/exit.ts'
-import { type Colour, countText, isColourful, paint, textTable } from '../cli/output.ts'
+import { type Colour, isColourful, paint, textTable } from '../cli/output.ts'
 
 /** Where a demo tells how it goes. */
 export interface Screen {
