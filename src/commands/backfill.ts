@@ -18,8 +18,7 @@ import { appSettings } from './app-settings.ts'
 import { type CutRange, cutToAvailable, leadOf, type Outside } from './backfill/available.ts'
 import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
 import { appOf } from './cli/options.ts'
-import { leftLine, printLines } from './cli/output.ts'
-import { openScreen } from './demo/screen.ts'
+import { leftLine, openScreen, printLines } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
 
 interface BackfillOptions {
