@@ -122,7 +122,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
     const result = await poll(context, cursorTask(context, place, tailMemory.heard))
     if (result.outcome === 'failed') {
       const { failure } = result
-      const isRefused = isTailRefused(context, place, failure)
+      const isRefused = isNextIdRefused(context, place, failure)
       if (isRefused && isTail(place)) {
         hasRefusedTail = true
         place = rewound(context, place.progress, place.asked)
@@ -237,10 +237,10 @@ function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
 }
 
-/** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
-function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
-  const isLimitViolation = failure.kind === 'bad_request' || failure.kind === 'not_found'
-  return stream.kind === 'log' && cursor !== null && isLimitViolation && !isGone(stream, failure)
+/** Whether a log refuses the nextId. It may refuse the one that ended it: then it is read from its beginning. */
+function isNextIdRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
+  const isRefusal = failure.kind === 'bad_request' || failure.kind === 'not_found'
+  return stream.kind === 'log' && cursor !== null && isRefusal && !isGone(stream, failure)
 }
 
 /** Counts and says that a reading leads in a circle, backwards, or has no end; answers how the sync ends. */
