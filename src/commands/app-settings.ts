@@ -69,18 +69,15 @@ function cursorSettings({ provider }: Config, app: AppConfig, stream: CursorStre
   if (stream.kind === 'feed') return { ...cadence, memory, concurrency: 1 }
   if (stream.scope === 'app') return { ...cadence, memory: 0, concurrency: 1 }
   const places = app.limits[stream.operation.limitGroup]!.concurrency
-  return {
-    ...{ ...cadence, memory },
-    concurrency: Math.ceil(places * (stream.share ?? 1 / 4)),
-  }
+  return { ...cadence, memory, concurrency: Math.ceil(places * (stream.share ?? 1 / 4)) }
 }
 
 /** No limits of the classroom service are documented: only its feed, which may consume, is counted durably. */
 export function classroomLimits({ id, limits }: AppConfig, region = ''): Limits {
   const scope = regionalScope(id, region)
-  const limitOf = (group: string) => ({
-    ...{ scope, rates: ratesOf(limits[group]!), concurrency: limits[group]!.concurrency },
-  })
+  const limitOf = (group: string) => {
+    return { scope, rates: ratesOf(limits[group]!), concurrency: limits[group]!.concurrency }
+  }
   return {
     classroom: { ...limitOf('classroom'), counted: 'process' },
     'classroom-feed': { ...limitOf('classroom-feed'), counted: 'ledger' },

@@ -13,13 +13,12 @@ import { roomUuid } from '../provider/classroom/index.ts'
 import type { PlanLimits } from '../provider/limits.ts'
 import { type Streams, streams } from '../streams/index.ts'
 import { isOfRooms, type StreamName } from '../streams/stream.ts'
-import { countOf, duration } from '../telemetry/wording.ts'
+import { countOf, countText, duration } from '../telemetry/wording.ts'
 import { appSettings } from './app-settings.ts'
 import { type CutRange, cutToAvailable, leadOf, type Outside } from './backfill/available.ts'
 import { CommandError, exitUsage, untilToldToStop } from './cli/exit.ts'
 import { appOf } from './cli/options.ts'
-import { countText, leftLine, printLines } from './cli/output.ts'
-import { openScreen } from './demo/screen.ts'
+import { leftLine, openScreen, printLines } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
 
 interface BackfillOptions {
@@ -106,7 +105,8 @@ async function backfillRange(
   const config = await loadConfig(options.config, { env: process.env })
   const app = appOf(config, options.app)
   const limits = limitsOf(config, app, stream)
-  const lead = leadOf(config, app, config.streams[stream]!.operation.limitGroup)
+  const { kind, operation } = config.streams[stream]!
+  const lead = leadOf(config, app, operation.limitGroup)
   const rules = createRangeRules(limits, systemClock, () => undefined)
   const parts = partsOf(config, app, stream).map(({ step, keys }): Part => {
     const { lowerBound } = frameOf(
@@ -120,13 +120,12 @@ async function backfillRange(
   const having = parts.filter(hasRange)
   if (having.length === 0) throw new CommandError('nothing was marked: no part of the range can be had')
   const marked = await mark(config, app, stream, having)
-  if (config.streams[stream]!.kind === 'substream')
+  if (kind === 'substream')
     tellDetails(`${stream} of app ${app.id}, ${formatRange(having[0]!.range)}`, marked)
   else tellWindows(`${stream} of app ${app.id}`, marked, limits)
   const { from, to } = options
   // Details of calls are counted, ranges measured: of several series each by itself.
-  const ofSubstream = config.streams[stream]!.kind === 'substream'
-  const text = (left: number) => (ofSubstream ? countOf(left, 'part') : duration(left))
+  const text = (left: number) => (kind === 'substream' ? countOf(left, 'part') : duration(left))
   if (options.watch)
     await untilFetched(config, pool => readWanted(pool, { app: app.id, stream, from, to }), text)
 }

@@ -8,17 +8,8 @@ import { type Family, families } from '../provider/operation.ts'
 import { createLog } from '../telemetry/log.ts'
 import { countOf } from '../telemetry/wording.ts'
 import { CommandError, type Ending, exitUsage, outputLost, untilToldToStop } from './cli/exit.ts'
-import { leftLine, printLines } from './cli/output.ts'
-import {
-  head,
-  type LogFile,
-  openLogFile,
-  openScreen,
-  progressColour,
-  progressLine,
-  type Screen,
-  summaryLines,
-} from './demo/screen.ts'
+import { leftLine, openScreen, printLines, type Screen } from './cli/output.ts'
+import { head, type LogFile, openLogFile, progressColour, progressLine, summaryLines } from './demo/screen.ts'
 import { type DemoSetting, demoConfig, freshDatabase, type World } from './demo/setting.ts'
 import { type Daemon, startDaemon } from './run.ts'
 import { loadEmbeddedPostgres, loadSandbox } from './wiring/installation.ts'

@@ -4,9 +4,10 @@ import { Forgetting, type Found, type Person } from '../postgres/forget.ts'
 import type { Identity } from '../postgres/mask.ts'
 import { streams } from '../streams/index.ts'
 import { isOfUsers, type Stream } from '../streams/stream.ts'
+import { countText } from '../telemetry/wording.ts'
 import { CommandError, exitUsage } from './cli/exit.ts'
 import { appOf, type ReportOptions } from './cli/options.ts'
-import { countText, printLines, textTable } from './cli/output.ts'
+import { printLines, textTable } from './cli/output.ts'
 import { withDatabase } from './wiring/database.ts'
 
 interface ForgetOptions extends ReportOptions {

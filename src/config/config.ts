@@ -6,7 +6,7 @@ import type { Streams } from '../streams/index.ts'
 import type { StreamName } from '../streams/stream.ts'
 import { tables } from '../tables/index.ts'
 import { shortName } from '../tables/table.ts'
-import { defaultLimits, type GroupLimit, type GroupLimits } from './limits.ts'
+import { defaultLimits, type SaidLimit, type SaidLimits } from './limits.ts'
 import type { Path } from './problem.ts'
 import type { Settings } from './schema.ts'
 import { Secret, type SecretCollector } from './secret.ts'
@@ -58,7 +58,7 @@ export interface AppConfig
   /** Settings of each stream, or `off`; the app's own, else the file's, else the defaults. */
   readonly streams: Readonly<Record<StreamName, object | 'off'>>
   /** Limits of each group; the app's own, else the file's, else the defaults. */
-  readonly limits: GroupLimits
+  readonly limits: SaidLimits
 }
 
 /** Makes the configuration that the program uses of settings that the schema has accepted. */
@@ -92,7 +92,7 @@ export function resolveConfig(
         ),
         limits: mapValues(
           defaultLimits,
-          (each, group) => layered(each, settings.limits[group], limits[group]) as object as GroupLimit,
+          (each, group) => layered(each, settings.limits[group], limits[group]) as object as SaidLimit,
         ),
       }
     }),

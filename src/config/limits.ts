@@ -8,7 +8,7 @@ import { layerOf } from '../settings/walk.ts'
 import type { Streams } from '../streams/index.ts'
 
 /** How much may be asked of one limit group; durations in ms. What is undefined the provider does not count. */
-export interface GroupLimit {
+export interface SaidLimit {
   readonly perSecond?: number | undefined
   readonly perMinute?: number | undefined
   readonly perDay?: number | undefined
@@ -20,7 +20,7 @@ export interface GroupLimit {
 }
 
 type LimitGroup = AnalyticsGroup | PlayerGroup | 'classroom' | 'classroom-feed'
-export type GroupLimits = Readonly<Record<string, GroupLimit>>
+export type SaidLimits = Readonly<Record<string, SaidLimit>>
 
 const rates = {
   perSecond: { window: 1, most: 10_000, words: 'Requests in any second, at most.' },
@@ -81,9 +81,9 @@ const groups: Readonly<Record<string, z.ZodObject>> = mapValues(
 )
 
 /** What holds where nobody says anything. */
-export const defaultLimits: GroupLimits = mapValues(groups, group => ({
+export const defaultLimits: SaidLimits = mapValues(groups, group => ({
   concurrency: 1,
-  ...(group.parse({}) as Partial<GroupLimit>),
+  ...(group.parse({}) as Partial<SaidLimit>),
 }))
 
 /** Limits by group, as the whole file or an app says them. */
@@ -124,7 +124,7 @@ function meaningsOf(streams: Streams): Readonly<Record<LimitGroup, string>> {
 /** What is said of an app: its plan, and limits in place of the documented ones. */
 interface Said {
   readonly plan: keyof (typeof analyticsLimits)[AnalyticsGroup]
-  readonly limits: GroupLimits
+  readonly limits: SaidLimits
 }
 
 /**
@@ -148,7 +148,7 @@ function isOfPlan(group: string): group is AnalyticsGroup {
 }
 
 /** What an override of a plan without access must say besides. */
-export function missingFrom(said: GroupLimit, group: AnalyticsGroup): readonly (keyof GroupLimit)[] {
+export function missingFrom(said: SaidLimit, group: AnalyticsGroup): readonly (keyof SaidLimit)[] {
   const windows = Object.values(analyticsLimits[group]).flatMap(({ rates }) =>
     rates.map(({ window }) => window),
   )
@@ -157,7 +157,7 @@ export function missingFrom(said: GroupLimit, group: AnalyticsGroup): readonly (
 }
 
 /** The rates that are said of a group, else those that are documented. */
-export function ratesOf(said: GroupLimit, documented: readonly Rate[] = []): readonly Rate[] {
+export function ratesOf(said: SaidLimit, documented: readonly Rate[] = []): readonly Rate[] {
   return rateKeys.flatMap((key): readonly Rate[] => {
     const { window } = rates[key]
     const requests = said[key] ?? documented.find(rate => rate.window === window)?.requests

@@ -120,13 +120,11 @@ export class RunningApp {
     if (!members.some(stream => this.#isDrained(stream))) return []
     const pacer = pacers.of(app.id, name, limit, series)
     const shortage = createShortage({
-      ...{
-        context,
-        group: name,
-        capacity: pacer.share,
-        availableData: group.availableData,
-        now: group.rules.now,
-      },
+      context,
+      group: name,
+      capacity: pacer.share,
+      availableData: group.availableData,
+      now: group.rules.now,
       parts: members.filter(isSubstream).map(({ part }) => part),
     })
     const sources = members.flatMap(stream => this.#sourceOf(stream, group, { shortage, pacer }))

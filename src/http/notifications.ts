@@ -96,20 +96,11 @@ async function take(
 ): Promise<'stored' | 'repeated' | 'malformed'> {
   const parsed = parseNotice(body)
   if (!parsed.ok) return deadLetter(options, app, parsed.detail, body)
-  const kept = await keep(options.notifications, { app, ...parsed.notice })
-  return kept ?? deadLetter(options, app, 'the database refuses a value of a notification', body)
-}
-
-/** Undefined where Postgres refuses a value. */
-async function keep(
-  notifications: NotificationStore,
-  notice: PlayerNotice,
-): Promise<'stored' | 'repeated' | undefined> {
   try {
-    return await notifications.keep(notice)
+    return await options.notifications.keep({ app, ...parsed.notice })
   } catch (error) {
-    if (error instanceof RefusedRows) return undefined
-    throw error
+    if (!(error instanceof RefusedRows)) throw error
+    return deadLetter(options, app, 'the database refuses a value of a notification', body)
   }
 }
 

@@ -17,13 +17,8 @@ export interface GroupFacts {
 export interface GroupLimits extends RangeLimits {
   /** Name of the plan. */
   readonly plan: string
-  readonly rates: readonly ForecastRate[]
-}
-
-/** Requests in any `window` seconds. */
-interface ForecastRate {
-  readonly requests: number
-  readonly window: number
+  /** Requests in any `window` seconds. */
+  readonly rates: readonly { readonly requests: number; readonly window: number }[]
 }
 
 export type StreamFacts = WindowFacts | DetailFacts

@@ -36,9 +36,10 @@ export type StreamForecast = WindowForecast | DetailForecast
 /** Reckons before anything is sent; nothing here looks at a clock or at the provider. */
 export function forecastGroup(facts: GroupFacts): GroupForecast {
   const forecast = reckon(facts)
-  return { ...forecast, changes: isComplete(forecast) ? [] : changesFor(facts, isEnough) }
+  return { ...forecast, changes: isComplete(forecast) ? [] : changesFor(facts) }
 }
 
+/** Whether nothing is lost with these facts. */
 function isEnough(facts: GroupFacts): boolean {
   return isComplete(reckon(facts))
 }
@@ -81,9 +82,9 @@ interface Candidate {
   readonly facts: GroupFacts
 }
 
-/** Changes that help, the cheapest first. `isEnough` tells whether nothing is lost with other facts. */
-function changesFor(facts: GroupFacts, isEnough: (facts: GroupFacts) => boolean): readonly Change[] {
-  const fewer = fewerSeries(facts, isEnough)
+/** Changes that help, the cheapest first. */
+function changesFor(facts: GroupFacts): readonly Change[] {
+  const fewer = fewerSeries(facts)
   return [...oftener(facts), ...(fewer ? [fewer] : []), ...withoutParts(facts), ...higherPlans(facts)]
     .filter(candidate => isEnough(candidate.facts))
     .toSorted((a, b) => a.givesUp - b.givesUp)
@@ -102,7 +103,7 @@ function oftener(facts: GroupFacts): readonly Candidate[] {
 }
 
 /** Takes series away one by one, from where there are most; each kind of series keeps one. */
-function fewerSeries(facts: GroupFacts, isEnough: (facts: GroupFacts) => boolean): Candidate | undefined {
+function fewerSeries(facts: GroupFacts): Candidate | undefined {
   const from = seriesIn(facts.streams)
   let changed = facts
   while (!isEnough(changed)) {

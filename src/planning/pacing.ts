@@ -11,7 +11,7 @@ export interface PacedBudget {
 }
 
 /** How much of the longest window of a limit group is used. */
-export interface BudgetState extends Spent {
+interface BudgetState extends Spent {
   /** What `Ledger.lastingPace` said; null when nothing counts. */
   readonly lasting: number | null
 }

@@ -51,13 +51,10 @@ const IDLE_MS = 120_000
 /** A pool whose sessions have time limits, speak UTC, plan each statement once, and hold only the rights of a role. */
 export function connect(options: ConnectOptions): pg.Pool {
   const pool = new pg.Pool({
+    ...wayTo(options),
     Client: clientWith(options),
-    connectionString: options.url,
     max: options.poolSize,
     idleTimeoutMillis: IDLE_MS,
-    connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 5_000,
     query_timeout: options.statementTimeout + 5_000,
     application_name: 'penstock',
     ...(options.isPooled ? {} : { options: commandLine(options) }),
@@ -73,10 +70,7 @@ export function connect(options: ConnectOptions): pg.Pool {
 /** One session outside the pool, for what lives as long as the session: locks. */
 export function connectOnce(options: ConnectOptions & { readonly queryTimeout: number }): pg.Client {
   const client = new (clientWith(options))({
-    connectionString: options.url,
-    connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 5_000,
+    ...wayTo(options),
     query_timeout: options.queryTimeout,
     application_name: 'penstock ownership',
     options: commandLine(options),
@@ -84,6 +78,15 @@ export function connectOnce(options: ConnectOptions & { readonly queryTimeout: n
   })
   client.on('error', () => {})
   return client
+}
+
+function wayTo({ url, connectTimeout = CONNECT_TIMEOUT_MS }: ConnectOptions) {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeout,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+  }
 }
 
 /** An address settles the password before there is a connection; the client can be told how to come by it when it is asked. */

@@ -5,7 +5,7 @@ import { sumUpLargeCalls } from './large-calls.ts'
 import {
   dropPartitions,
   fillPartitions,
-  inSteps,
+  inBatches,
   inTurn,
   partitionedTables,
   type Retention,
@@ -76,30 +76,19 @@ export async function keepHouse(
   const told = clock!.at.getTime()
   const now = new Date(Math.min(told, confirmed ?? told))
   const isDoubtful = confirmed === undefined || told - confirmed > MOST_AHEAD_MS
+  const debits = { text: oldDebits, values: [now, DEBITS_AT_ONCE, appEvents.limitGroup] }
   const ageing: readonly Task[] = isDoubtful
     ? []
     : [
-        () => run(pool, expireGaps, now),
+        async () => void (await query(pool, { text: expireGaps, values: [now] })),
         () => pruneIntents(pool, now),
         ...dropPartitions(pool, retention, now),
         ...pruneTables(pool, retention, now),
-        signal => pruneDebits(pool, now, signal),
+        signal => inBatches(pool, debits, [DEBITS_AT_ONCE, MOST_BATCHES], signal),
       ]
   const summing: Task = signal => sumUpLargeCalls(pool, signal)
   await inTurn([...fillPartitions(pool, retention, now), ...ageing, summing], signal)
   return isDoubtful ? 'in doubt' : 'done'
-}
-
-async function pruneDebits(pool: pg.Pool, now: Date, signal?: AbortSignal): Promise<void> {
-  const values = [now, DEBITS_AT_ONCE, appEvents.limitGroup]
-  await inSteps(MOST_BATCHES, signal, async () => {
-    const [row] = await query<{ gone: number }>(pool, { text: oldDebits, values })
-    return row!.gone >= DEBITS_AT_ONCE
-  })
-}
-
-async function run(pool: pg.Pool, text: string, now: Date): Promise<void> {
-  await query(pool, { text, values: [now] })
 }
 
 /** Rows that wait in the default partition of a table, as far as they are counted. */

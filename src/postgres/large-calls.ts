@@ -1,7 +1,6 @@
 import type pg from 'pg'
-import { StoreUnavailable } from '../engine/ports.ts'
 import { inTransaction, query } from './connect.ts'
-import { FORGOTTEN_MEANWHILE } from './masks.ts'
+import { isForgottenMeanwhile } from './masks.ts'
 import { inTurn } from './partitions.ts'
 
 /** A call of ten thousand hours takes a quarter of an hour. */
@@ -56,8 +55,7 @@ async function sumUp(pool: pg.Pool, call: Due, signal?: AbortSignal): Promise<vo
   try {
     await inTransaction(pool, { name: 'sum_up_large_call' }, client => sumUpWith(client, call, signal))
   } catch (error) {
-    const isForgotten = error instanceof StoreUnavailable && error.code === FORGOTTEN_MEANWHILE
-    if (!signal?.aborted && !isForgotten) throw error
+    if (!signal?.aborted && !isForgottenMeanwhile(error)) throw error
   }
 }
 

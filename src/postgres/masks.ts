@@ -5,8 +5,10 @@ import { type Forgotten, Mask, type Remembered } from './mask.ts'
 import { bind, statement } from './statement.ts'
 import type { Keeping } from './unkept.ts'
 
-/** SQLSTATE of a commit that knew fewer to be forgotten than there are. */
-export const FORGOTTEN_MEANWHILE = 'PF001'
+/** Whether a commit failed that knew fewer to be forgotten than there are. */
+export function isForgottenMeanwhile(error: unknown): boolean {
+  return error instanceof StoreUnavailable && error.code === 'PF001'
+}
 
 const readForgotten = statement(
   'forgotten',
@@ -39,8 +41,7 @@ export class Masks {
       try {
         return await use(await mask)
       } catch (error) {
-        const isLate = error instanceof StoreUnavailable && error.code === FORGOTTEN_MEANWHILE
-        if (!isLate) throw error
+        if (!isForgottenMeanwhile(error)) throw error
         if (this.#masks.get(app) === mask) this.#masks.delete(app)
       }
     }

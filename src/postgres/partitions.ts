@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { tables } from '../tables/index.ts'
 import { shortName } from '../tables/table.ts'
-import { query } from './connect.ts'
+import { query, queryThen } from './connect.ts'
 
 /** Tables of schema analytics that are partitioned by time. */
 export const partitionedTables = tables.filter(({ partitioned }) => partitioned).map(shortName)
@@ -54,10 +54,7 @@ export function dropPartitions(pool: pg.Pool, retention: Retention, at: Date): r
     if (kept === 'forever') return
     const before = new Date(at.getTime() - kept)
     await query(pool, { text: 'select ingest.drop_partitions($1, $2)', values: [table, before] })
-    await inSteps(MOST_BATCHES, signal, async () => {
-      const [row] = await query<{ gone: number }>(pool, { text: emptying(table), values: [before, BATCH] })
-      return row!.gone >= BATCH
-    })
+    await inBatches(pool, { text: emptying(table), values: [before, BATCH] }, [BATCH, MOST_BATCHES], signal)
   })
 }
 
@@ -72,12 +69,31 @@ export async function inTurn(tasks: readonly Task[], signal?: AbortSignal): Prom
 }
 
 /** Does so many steps at most, while each says that there is more to do and until `signal` aborts. */
-export async function inSteps(
+async function inSteps(
   most: number,
   signal: AbortSignal | undefined,
   step: () => Promise<boolean>,
 ): Promise<void> {
   for (let n = 0; n < most && !signal?.aborted; n++) if (!(await step())) return
+}
+
+/**
+ * Runs a statement that takes at most `batch` rows and answers of how many it did as `gone`, so many times at most while that
+ * is as many as it may; `after` runs in its transaction, after what its triggers have done.
+ */
+export async function inBatches(
+  pool: pg.Pool,
+  statement: { readonly text: string; readonly values: unknown[] },
+  [batch, most]: readonly [batch: number, most: number],
+  signal?: AbortSignal,
+  after?: string,
+): Promise<void> {
+  type Row = { readonly gone: number }
+  await inSteps(most, signal, async () => {
+    const [row] =
+      after === undefined ? await query<Row>(pool, statement) : await queryThen<Row>(pool, statement, after)
+    return row!.gone >= batch
+  })
 }
 
 async function makeOf(

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { classroomTables, room } from '../tables/classroom.ts'
-import { query, queryThen } from './connect.ts'
-import { inSteps, type Task } from './partitions.ts'
+import { inBatches, type Task } from './partitions.ts'
 
 /**
  * What is over for long and is judged by all the same, in a smaller form. Each statement folds what is older than $1, so
@@ -266,11 +265,6 @@ export function pruneTables(pool: pg.Pool, ages: Ages, now: Date): readonly Task
   return tasks.map(([text, kept = 'forever', after]) => async signal => {
     if (kept === 'forever') return
     const statement = { text, values: [new Date(now.getTime() - kept), BATCH] }
-    await inSteps(MOST_BATCHES, signal, async () => {
-      const [row] = await (after === undefined
-        ? query<{ gone: number }>(pool, statement)
-        : queryThen<{ gone: number }>(pool, statement, after))
-      return row!.gone >= BATCH
-    })
+    await inBatches(pool, statement, [BATCH, MOST_BATCHES], signal, after)
   })
 }

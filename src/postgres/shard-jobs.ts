@@ -75,9 +75,9 @@ export function createShardJobs(ask: Ask, shards: number): ShardJobs {
 
   return {
     prepare: async () => {
-      const jobs = names.map(shard => ({
-        ...{ id: idOf(shard), singletonKey: String(shard), group: { id: String(shard) } },
-      }))
+      const jobs = names.map(shard => {
+        return { id: idOf(shard), singletonKey: String(shard), group: { id: String(shard) } }
+      })
       // One that began while the database was away knows of no queue.
       started = undefined
       await (await boss()).insert(QUEUE, jobs)

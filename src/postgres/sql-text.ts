@@ -6,7 +6,7 @@ export interface Statement {
   readonly line: number
 }
 
-export interface Split {
+interface Split {
   readonly statements: readonly Statement[]
   /** What no semicolon has ended yet. */
   readonly rest: string

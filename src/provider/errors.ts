@@ -1,6 +1,6 @@
 /**
  * Everything that can go wrong with one request, as a closed set. The kind alone decides how it is retried,
- * how long it waits, which label it counts under and at which level it is logged (planning/retry.ts).
+ * how long it waits, which label it counts under and at which level it is logged (engine/admission/retry-rules.ts).
  * A failure never carries a payload or a secret: `text` is a sentence of ours for the log.
  */
 export const failureKinds = [

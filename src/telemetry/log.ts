@@ -3,7 +3,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { Log } from '../engine/ports.ts'
 import { fields, type SanitizeOptions, type SecretFilter, secretFilter } from './sanitize.ts'
 
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 interface LogOptions {

@@ -36,7 +36,7 @@ export interface ProviderStatus {
   readonly refusals?: readonly RefusalStatus[]
 }
 
-export interface RefusalStatus {
+interface RefusalStatus {
   readonly kind: FailureKind
   readonly since: string
   readonly last: string

@@ -80,9 +80,14 @@ export const lossTexts: Readonly<Record<string, string>> = {
 
 const numberFormat = new Intl.NumberFormat('en-US')
 
+/** Whole numbers with thousands apart, the way people read them. */
+export function countText(count: number): string {
+  return numberFormat.format(count)
+}
+
 /** A count with its noun, which takes an s where there are several. */
 export function countOf(count: number, noun: string): string {
-  return `${numberFormat.format(count)} ${noun}${count === 1 ? '' : 's'}`
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
 const units = [
@@ -94,7 +99,7 @@ const units = [
 /** A length of time, in the largest unit of which there are at least two. */
 export function duration(seconds: number): string {
   const [, size, unit] = units.find(([least]) => seconds >= least) ?? [0, 1, 's']
-  return `${numberFormat.format(Math.floor(Math.max(0, seconds) / size))} ${unit}`
+  return `${countText(Math.floor(Math.max(0, seconds) / size))} ${unit}`
 }
 
 /** A moment in UTC as people write it, with its date where that is another than that of `at`. */

@@ -146,12 +146,10 @@ const places: Readonly<Record<Family, Readonly<Partial<Record<FailureKind, strin
   },
   players: {
     ...placesOfAddress('provider.players.url'),
-    ...{
-      unauthorized: restKey,
-      forbidden: restKey,
-      not_found: `provider.players.url and ${appId}`,
-      bad_request: appId,
-    },
+    unauthorized: restKey,
+    forbidden: restKey,
+    not_found: `provider.players.url and ${appId}`,
+    bad_request: appId,
   },
 }
 

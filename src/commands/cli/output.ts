@@ -1,4 +1,4 @@
-import { duration } from '../../telemetry/wording.ts'
+import { countText, duration } from '../../telemetry/wording.ts'
 
 /** Writes each line to standard output. */
 export function printLines(lines: readonly string[]): void {
@@ -26,6 +26,53 @@ export function isColourful(output: { readonly isTTY?: boolean } = process.stdou
   return output.isTTY === true && !process.env.NO_COLOR
 }
 
+/** Where a command tells how it goes. */
+export interface Screen {
+  /** A line that stays. */
+  readonly say: (line: string) => void
+  /** How it goes now: replaces the last such line on a terminal, in a colour. */
+  readonly progress: (line: string, colour?: Colour) => void
+  /** How often progress is worth telling, ms. */
+  readonly every: number
+}
+
+interface Output {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly write: (text: string) => boolean
+}
+
+const silent: Screen = { say: () => {}, progress: () => {}, every: 2_000 }
+
+/** For people: on standard output; beside JSON only on a terminal's standard error. */
+export function openScreen(format: 'text' | 'json'): Screen {
+  if (format === 'text') return screenOn(process.stdout)
+  return process.stderr.isTTY ? screenOn(process.stderr) : silent
+}
+
+const eraseLine = '\r\u001b[2K'
+
+function screenOn(output: Output): Screen {
+  if (!output.isTTY) {
+    const say = (line: string) => void output.write(`${line}\n`)
+    return { say, progress: line => say(line), every: 2_000 }
+  }
+  let open = false
+  return {
+    say: line => {
+      output.write(`${open ? eraseLine : ''}${line}\n`)
+      open = false
+    },
+    progress: (line, colour = 'blue') => {
+      // A line that wraps cannot be replaced.
+      const fitting = line.slice(0, (output.columns ?? 80) - 1)
+      output.write(`${eraseLine}${paint(colour, fitting, isColourful(output))}`)
+      open = true
+    },
+    every: 500,
+  }
+}
+
 /**
  * Tells of what is left, which `text` puts in words, how much was done and how long the rest takes at the pace so far;
  * `elapsed` in ms since `most` was left.
@@ -42,13 +89,6 @@ export function leftLine(
 }
 
 type Cell = string | number | null | undefined
-
-const numberFormat = new Intl.NumberFormat('en-US')
-
-/** Whole numbers with thousands apart, the way people read them. */
-export function countText(count: number): string {
-  return numberFormat.format(count)
-}
 
 const windows: Readonly<Record<number, string>> = {
   1: 'a second',

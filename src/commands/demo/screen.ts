@@ -1,55 +1,9 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Figures, Summary } from '../../../sandbox/src/index.ts'
+import { countText } from '../../telemetry/wording.ts'
 import { CommandError } from '../cli/exit.ts'
-import { type Colour, countText, isColourful, paint, textTable } from '../cli/output.ts'
-
-/** Where a demo tells how it goes. */
-export interface Screen {
-  /** A line that stays. */
-  readonly say: (line: string) => void
-  /** How it goes now: replaces the last such line on a terminal, in a colour. */
-  readonly progress: (line: string, colour?: Colour) => void
-  /** How often progress is worth telling, ms. */
-  readonly every: number
-}
-
-interface Output {
-  readonly isTTY?: boolean
-  readonly columns?: number
-  readonly write: (text: string) => boolean
-}
-
-const silent: Screen = { say: () => {}, progress: () => {}, every: 2_000 }
-
-/** For people: on standard output; beside JSON only on a terminal's standard error. */
-export function openScreen(format: 'text' | 'json'): Screen {
-  if (format === 'text') return screenOn(process.stdout)
-  return process.stderr.isTTY ? screenOn(process.stderr) : silent
-}
-
-const eraseLine = '\r\u001b[2K'
-
-function screenOn(output: Output): Screen {
-  if (!output.isTTY) {
-    const say = (line: string) => void output.write(`${line}\n`)
-    return { say, progress: line => say(line), every: 2_000 }
-  }
-  let open = false
-  return {
-    say: line => {
-      output.write(`${open ? eraseLine : ''}${line}\n`)
-      open = false
-    },
-    progress: (line, colour = 'blue') => {
-      // A line that wraps cannot be replaced.
-      const fitting = line.slice(0, (output.columns ?? 80) - 1)
-      output.write(`${eraseLine}${paint(colour, fitting, isColourful(output))}`)
-      open = true
-    },
-    every: 500,
-  }
-}
+import { type Colour, textTable } from '../cli/output.ts'
 
 export function head(running: {
   /** What is running, as a sentence. */

@@ -174,12 +174,10 @@ function windowFacts({ name, pageSize }: WindowStream, settings: WindowSettings)
       stream: name,
       ...(granularity && { granularity }),
       ...(pageSize && { pageSize }),
-      ...{
-        series: series.length,
-        step,
-        every: settings.every / 1_000,
-        allowedLateness: settings.allowedLateness,
-      },
+      series: series.length,
+      step,
+      every: settings.every / 1_000,
+      allowedLateness: settings.allowedLateness,
       ...(settings.live && { perChannel: settings.live.of('a channel').length }),
     }
   })

@@ -7,7 +7,7 @@ import { sessionMetrics } from '../../provider/analytics/call-details.ts'
 import { type MeasuredSettings, measured } from '../../streams/calls/selection.ts'
 import { streams } from '../../streams/index.ts'
 import { shortName } from '../../tables/table.ts'
-import { countText } from '../cli/output.ts'
+import { countText } from '../../telemetry/wording.ts'
 
 const day = 86_400
 

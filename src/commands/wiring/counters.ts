@@ -4,7 +4,8 @@ import type { AppConfig, Config } from '../../config/config.ts'
 import { allowanceOf } from '../../config/limits.ts'
 import { type AnalyticsGroup, analyticsGroups } from '../../provider/analytics/index.ts'
 import { type Rate, strictest } from '../../provider/limits.ts'
-import { countText, windowText } from '../cli/output.ts'
+import { countText } from '../../telemetry/wording.ts'
+import { windowText } from '../cli/output.ts'
 
 /** The apps that draw on one counter of call analytics, with what the plan of each allows. */
 interface Counter {

@@ -187,20 +187,18 @@ export async function openParts(
     },
   })
   return {
-    ...{
-      current,
-      log,
-      credentials,
-      signers,
-      pool,
-      readings,
-      store,
-      meter,
-      ownership,
-      transport,
-      settings,
-      streams,
-    },
+    current,
+    log,
+    credentials,
+    signers,
+    pool,
+    readings,
+    store,
+    meter,
+    ownership,
+    transport,
+    settings,
+    streams,
     ...{ clock, random, queue, owner, ledger: createLedger(pool), load: createLoad(roomForAnswers()) },
   }
 }

@@ -42,11 +42,9 @@ export function createLearnedBounds(limits: RangeLimits, clock: Clock) {
   const refusedAt = { start: -1, end: -1, timeFrame: -1 }
   const step: Distances = { start: limits.availableData * startShare, end: endStep, timeFrame: 0 }
   const farthest: Distances = {
-    ...{
-      start: limits.availableData * farthestStart,
-      end: Math.max(longestEnd, limits.dataDelay),
-      timeFrame: Math.max(0, limits.timeFrame - shortestSpan),
-    },
+    start: limits.availableData * farthestStart,
+    end: Math.max(longestEnd, limits.dataDelay),
+    timeFrame: Math.max(0, limits.timeFrame - shortestSpan),
   }
   const probes = { start: createProbe(clock), end: createProbe(clock), timeFrame: createProbe(clock) }
   const isTight = (bound: Bound) => away[bound] > 0

@@ -315,13 +315,11 @@ export class WindowSource implements WorkSource {
     const known = (await this.#progressOfAll()).find(each => each.series === series.key)
     if (!known) return
     await store.commitWindow({
-      ...{
-        app: app.id,
-        stream: stream.name,
-        series: series.key,
-        fence: this.#context.fence(),
-        version: known.version,
-      },
+      app: app.id,
+      stream: stream.name,
+      series: series.key,
+      fence: this.#context.fence(),
+      version: known.version,
       ...{ covers: [], sees: [range], misses: [], loses: [{ ...range, reason }] },
       ...{ rows: {}, rejects: [], work: [] },
     })

@@ -243,11 +243,6 @@ function keptOf({ progress: { cursor, streamState }, cursor: asked }: Place): {
   return asked === cursor && isObject(streamState) ? streamState : {}
 }
 
-/** Pages without items in a row, this one included. */
-function emptyUpTo({ empty }: Place, items: Page['items']): number {
-  return items.length === 0 ? empty + 1 : 0
-}
-
 function plan(context: PollContext, { cursor }: Place): RequestLine {
   const { stream } = context
   const asked = stream.kind === 'feed' ? {} : stream.request(cursor)
@@ -268,8 +263,9 @@ function parse(
 ): CursorPage {
   const { items, nextId, total, lacksData } = stream.read(body)
   const { cursor, purpose, asked } = place
+  // Pages without items in a row, this one included.
+  const empty = items.length === 0 ? place.empty + 1 : 0
   // Some logs end with a page that names itself, or a new one each time: what comes later will be found there.
-  const empty = emptyUpTo(place, items)
   const isFromBeginning = cursor === null || asked.has(null)
   const mostEmpty = isFromBeginning ? EMPTY_PAGES_ON_THE_WAY : EMPTY_PAGES_AT_THE_END
   const isEnd = nextId === undefined || (empty > 0 && nextId === cursor) || empty >= mostEmpty

@@ -120,53 +120,47 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }
     const result = await poll(context, cursorTask(context, place, tailMemory.heard))
-    if (result.outcome === 'failed' && isTail(place) && isTailRefused(context, place, result.failure)) {
-      hasRefusedTail = true
-      place = rewound(context, place.progress, place.asked)
-      continue
-    }
     if (result.outcome === 'failed') {
-      await reportFailure(context, result.failure)
+      const { failure } = result
+      const isRefused = isNextIdRefused(context, place, failure)
+      if (isRefused && isTail(place)) {
+        hasRefusedTail = true
+        place = rewound(context, place.progress, place.asked)
+        continue
+      }
+      await reportFailure(context, failure)
+      const hasGone = isGone(context.stream, failure)
       // Any other failure is none of the nextId, as far as one can tell: the reading goes on there.
-      const isThere = place.cursor !== null || result.failure.kind !== 'not_found'
-      if (
-        isTailRefused(context, place, result.failure) ||
-        isGone(context.stream, result.failure) ||
-        !isThere
-      ) {
-        place.asked.clear()
-      }
-      return {
-        end: isGone(context.stream, result.failure) ? 'gone' : 'failed',
-        failure: result.failure,
-        ...found,
-      }
+      const isThere = place.cursor !== null || failure.kind !== 'not_found'
+      if (isRefused || hasGone || !isThere) place.asked.clear()
+      return { end: hasGone ? 'gone' : 'failed', failure, ...found }
     }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
-    if (result.stored.outcome === 'stale') return { end: 'busy', ...found }
-    if (result.stored.outcome !== 'committed') return { end: result.stored.outcome, ...found }
+    const { stored, page, pageResult } = result
+    if (stored.outcome === 'stale') return { end: 'busy', ...found }
+    if (stored.outcome !== 'committed') return { end: stored.outcome, ...found }
 
     if (isTail(place)) tailMemory.refusedTails = 0
     // Who refuses the beginning too refuses the room, and not a nextId.
     else if (hasRefusedTail) tailMemory.refusedTails += 1
     hasRefusedTail = false
-    const progress = progressAfter(place, result, result.stored.version)
+    const progress = { version: stored.version, ...standAfter(place, page, pageResult), certain: true }
     if (context.stream.kind === 'feed') tailMemory.stands.set(context.series, progress)
-    found.fresh += sum(result.stored.stored)
+    found.fresh += sum(stored.stored)
     found.isFurther ||= isLog && (found.fresh > 0 || (goesOn && place.purpose === 'read'))
     // A log tells at its end, a list on any of its pages.
     const isOfBefore = !isLog && place.cursor !== null && found.unfinished
-    found.unfinished = result.pageResult.unfinished || isOfBefore
-    found.undecided = result.pageResult.isUndecided === true
+    found.unfinished = pageResult.unfinished || isOfBefore
+    found.undecided = pageResult.isUndecided === true
     found.isShown = !found.undecided
-    found.opened ||= result.pageResult.room.kind === 'incarnation' && result.pageResult.room.opens
-    found.hints.push(...result.pageResult.hints)
-    const hasNoEnd = result.page.looping || result.pageResult.isRepeated
+    found.opened ||= pageResult.room.kind === 'incarnation' && pageResult.room.opens
+    found.hints.push(...pageResult.hints)
+    const hasNoEnd = page.looping || pageResult.isRepeated
     const next = hasNoEnd ? undefined : follow(place, result, progress)
     if (!next) {
       place.asked.clear()
       if (hasNoEnd) return { end: reportLoop(context), ...found }
-      return { end: result.pageResult.holdsBack ? 'more' : 'done', ...found }
+      return { end: pageResult.holdsBack ? 'more' : 'done', ...found }
     }
     place = next
   }
@@ -222,10 +216,6 @@ function isUnderWay({ asked }: Place): boolean {
 
 type ReadPage = PollResult<CursorPage, CursorResult> & { readonly outcome: 'read' }
 
-function progressAfter(place: Place, { page, pageResult }: ReadPage, version: number): Progress {
-  return { version, ...standAfter(place, page, pageResult), certain: true }
-}
-
 /** The next page of this sync; undefined when there is none for now. */
 function follow(place: Place, { page, pageResult }: ReadPage, progress: Progress): Place | undefined {
   const { cursor } = progress
@@ -247,10 +237,10 @@ function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
 }
 
-/** The nextId that ended a log may be refused when it is asked again: then the log is read from its beginning. */
-function isTailRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
-  const isLimitViolation = failure.kind === 'bad_request' || failure.kind === 'not_found'
-  return stream.kind === 'log' && cursor !== null && isLimitViolation && !isGone(stream, failure)
+/** Whether a log refuses the nextId. It may refuse the one that ended it: then it is read from its beginning. */
+function isNextIdRefused({ stream }: PollContext, { cursor }: Place, failure: Failure): boolean {
+  const isRefusal = failure.kind === 'bad_request' || failure.kind === 'not_found'
+  return stream.kind === 'log' && cursor !== null && isRefusal && !isGone(stream, failure)
 }
 
 /** Counts and says that a reading leads in a circle, backwards, or has no end; answers how the sync ends. */

@@ -131,16 +131,14 @@ export function sorted(
     }
   }
   return {
-    ...{
-      page,
-      writes,
-      forgotten,
-      n,
-      series: encodeText(page.series),
-      incarnation: incarnationOf(page),
-      fresh,
-      again,
-    },
+    page,
+    writes,
+    forgotten,
+    n,
+    series: encodeText(page.series),
+    incarnation: incarnationOf(page),
+    fresh,
+    again,
     ...{ confirms, repeats, heard: heard.length > 0 ? Math.max(...heard) : null },
     ...{ stored: none(writes), version: undefined },
   }

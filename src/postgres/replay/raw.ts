@@ -50,19 +50,12 @@ type ItemRow = Text<StoredItem, 'position' | 'data'>
 
 /** The events of one incarnation of a room in the order of its log, some hundred at a time. */
 export async function* readEvents(ask: Ask, place: Incarnation): AsyncGenerator<readonly StoredEvent[]> {
-  for await (const rows of pages<EventRow>(
-    ask,
-    listEvents,
-    { ...placeValues(place) },
-    row => row.sequence!,
-  )) {
+  for await (const rows of pages<EventRow>(ask, listEvents, placeValues(place), row => row.sequence!)) {
     yield rows.map(({ sequence, data, extra, ...row }) => ({
       ...row,
-      ...{
-        sequence: decodeColumn(sequence) as number | bigint,
-        data: decodeColumn(data),
-        extra: decodeColumn(extra),
-      },
+      sequence: decodeColumn(sequence) as number | bigint,
+      data: decodeColumn(data),
+      extra: decodeColumn(extra),
     }))
   }
 }

@@ -21,7 +21,7 @@ export interface RoomEvent {
 }
 
 /** When an event happened, as well as it is known. */
-export interface EventTime {
+interface EventTime {
   readonly at: Timestamp
   readonly at_source: AtSource
 }

@@ -184,11 +184,11 @@ export const classrooms: readonly Plant[] = [
     group: 'classrooms',
     from: 'contract',
     file: 'src/engine/series/sync.ts',
-    find: `      hasRefusedTail = true
-      place = rewound(context, place.progress, place.asked)
-      continue`,
-    put: `      hasRefusedTail = true
-      return { end: 'done', ...found }`,
+    find: `        hasRefusedTail = true
+        place = rewound(context, place.progress, place.asked)
+        continue`,
+    put: `        hasRefusedTail = true
+        return { end: 'done', ...found }`,
   },
   {
     name: 'old-change-of-state-wins',

@@ -8,9 +8,9 @@ export const strangersTwelve: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/engine/series/sync.ts',
-    find: "if (result.stored.outcome === 'stale') return { end: 'busy', ...found }",
-    put: `if (result.stored.outcome === 'stale')
-      Object.assign(result.stored, {
+    find: "if (stored.outcome === 'stale') return { end: 'busy', ...found }",
+    put: `if (stored.outcome === 'stale')
+      Object.assign(stored, {
         ...{ outcome: 'committed', version: place.progress.version + 1 },
         ...{ stored: {}, diverged: 0, deadLetters: {} },
       })`,
