@@ -5,7 +5,7 @@ import { roomEvent } from '../tables/classroom.ts'
 import type { RowSet, Table } from '../tables/index.ts'
 import type { Json, JsonObject } from '../tables/json.ts'
 import { readJson, writeJson } from './encode.ts'
-import { chatCmd, isEmpty, isJsonText, type Keeping, Unkept } from './unkept.ts'
+import { chatCmd, isEmpty, isJsonText, isName, type Keeping, Unkept } from './unkept.ts'
 
 /** By what a person is forgotten: everywhere in classrooms, everywhere in calls, or all who were in a room. */
 export type Identity = 'user' | 'uid' | 'room'
@@ -32,14 +32,9 @@ const pseudonym = /^forgotten-[0-9a-f]{16}$/
 const idField = /(?:user|account|peer|operator|sender|author|owner|stream)(?:_?u?u?ids?|s)?$|^uids?$/i
 const uidField = /^uids?$|stream|peer/i
 
-/** Fields that hold what a person is called, also where nobody says of whom they speak. */
-const nameField = /name$/i
-const plainName = /^(?:user|nick|display|real|full|first|last)_?name$/i
-
 /** Fields that never hold anything of a person, and by which rows belong together. */
 const otherField =
   /(?:role|type|state|status|action|kind|mode|cmd|version|ext|source|platform|network|region|(?:^c|channel_?|room_?)name|id)$/i
-const otherName = /(?:resource|file|room|channel|app|class|stream|event|device|^c)_?name$/i
 
 /** A shorter ID is looked for only where IDs stand: as a word of other texts it may mean anything. */
 export const shortest = 6
@@ -225,8 +220,7 @@ export class Mask {
       if (key === 'message' && isChat) return [name, typeof value === 'string' ? '' : null]
       if (key === 'message')
         return [name, this.#chatText(value, { ...place, everyone: false, person: undefined })]
-      const isName = nameField.test(key) && !otherName.test(key) && (isPerson || plainName.test(key))
-      if (isName) return [name, this.#name(value, { ...place, person })]
+      if (isName(key, isPerson)) return [name, this.#name(value, { ...place, person })]
       return [name, this.#value(value, inside(key))]
     })
     return Object.fromEntries(told)

@@ -189,7 +189,8 @@ export class Unkept {
 
 const inEvent: Place = { field: 'data', isPerson: false, inClass: true }
 
-function isName(field: string, isOfPerson: boolean): boolean {
+/** Whether a field holds what a person is called. */
+export function isName(field: string, isOfPerson: boolean): boolean {
   return nameField.test(field) && !otherName.test(field) && (isOfPerson || plainName.test(field))
 }
 

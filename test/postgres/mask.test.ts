@@ -40,6 +40,13 @@ describe('a person is masked', () => {
     })
   })
 
+  it('with every name that `store.names` would leave out', () => {
+    const called = { nick: 'Annie', alias: 'A', names: 'Ann Lee', 'given-name': 'Ann' }
+    const masked = Object.fromEntries(Object.keys(called).map(key => [key, pseudonym]))
+    expect(inClass(mask, { userUuid: 'ann', ...called })).toEqual({ userUuid: pseudonym, ...masked })
+    expect(inClass(mask, { userUuid: 'bob', ...called })).toEqual({ userUuid: 'bob', ...called })
+  })
+
   it('in a list of IDs, and as a key', () => {
     expect(inClass(mask, { userUuids: ['bob', 'ann'] })).toEqual({ userUuids: ['bob', pseudonym] })
     expect(inClass(mask, { scores: { 'anna-lee': 5 } })).not.toHaveProperty(['scores', 'anna-lee'])
