@@ -49,14 +49,17 @@ export class ItemReader {
   readonly #source: ItemContext
   readonly #context: GroupContext
   readonly #labels: StreamLabels
+  readonly #onFenced: () => void
   readonly #weights = createWeights()
   /** Of items that failed as the whole group may. */
   readonly #failing = new Map<string, FailedAsGroup>()
   /** How many answers its group had had when one failed last as the whole group may. */
   #answersBefore: number | undefined
 
-  constructor(source: ItemContext) {
+  /** `onFenced`: the app is another process's by now. */
+  constructor(source: ItemContext, onFenced: () => void) {
     this.#source = source
+    this.#onFenced = onFenced
     this.#context = source.context
     this.#labels = { app: source.context.app.id, stream: source.stream.name }
   }
@@ -91,10 +94,10 @@ export class ItemReader {
         return told.outcome === 'failed' ? told.failure.kind : told.outcome === 'read' ? 'served' : 'unknown'
       })
       if (result.outcome === 'failed') return this.#afterFailure(item, result.failure)
-      if (result.outcome === 'fenced') return this.#context.onFenced()
+      if (result.outcome === 'fenced') return this.#onFenced()
       if (result.outcome !== 'read') return
       const { stored, pageResult, fill } = result
-      if (stored.outcome === 'fenced') return this.#context.onFenced()
+      if (stored.outcome === 'fenced') return this.#onFenced()
       if (stored.outcome !== 'committed') return
       health.worked()
       this.#source.answered.count += 1

@@ -53,6 +53,8 @@ export class ItemSource implements WorkSource {
   /** When the next round begins, and when there was last something to fetch, on the monotonic clock, ms. */
   #roundAt = Number.NEGATIVE_INFINITY
   #workedAt = Number.NEGATIVE_INFINITY
+  /** Until it is known whose the app is nothing of it is fetched, on the monotonic clock, ms. */
+  #fencedUntil = Number.NEGATIVE_INFINITY
 
   constructor(source: ItemSourceContext) {
     this.#source = source
@@ -60,7 +62,7 @@ export class ItemSource implements WorkSource {
     this.#labels = { app: source.context.app.id, stream: source.stream.name }
     this.#unstored = new PutOff(source.context.clock)
     this.#expiry = new Expiry(source.context, source.stream)
-    this.#reader = new ItemReader(source)
+    this.#reader = new ItemReader(source, () => this.#fence())
   }
 
   /** Its items are made known by other streams. */
@@ -76,7 +78,7 @@ export class ItemSource implements WorkSource {
     await this.#measure(now)
     const held = heldAlone(this.#context, stream.operation, this.#busy.size > 0)
     if (held !== undefined) return { requests: [], again: Math.min(held, LOOK_EVERY_MS) }
-    const rest = this.#roundAt - clock.monotonic()
+    const rest = Math.max(this.#roundAt, this.#fencedUntil) - clock.monotonic()
     if (rest > 0) return { requests: [], again: Math.min(rest, LOOK_EVERY_MS) }
     await shortage.look()
     // What ends while the list is being read is in it as it was before.
@@ -168,6 +170,13 @@ export class ItemSource implements WorkSource {
     } finally {
       this.#busy.delete(keyOf(item))
     }
+  }
+
+  /** Whoever lost the shard is stopped by then; else it was ours again all the time. */
+  #fence(): void {
+    const { clock, settings } = this.#context
+    this.#context.onFenced()
+    this.#fencedUntil = clock.monotonic() + settings.renewEvery
   }
 
   /** The others have their turn. A call may be so large that it can never be stored in time. */

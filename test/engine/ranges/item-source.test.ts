@@ -42,6 +42,20 @@ describe('a worklist with a pace', () => {
 })
 
 describe('a worklist', () => {
+  it("is left alone until it is known whose the app is, once a debit says that it is another one's", async () => {
+    const { put, source, asked, clock, ledger, context } = makeHarness()
+    put('of the morning', 2 * 3_600)
+    ledger.answers.push({ granted: 'fenced' })
+    const { requests } = await source.find()
+    await requests[0]!.run()
+    const { renewEvery } = context.settings
+    expect(await source.find()).toEqual({ requests: [], again: renewEvery })
+    await clock.advance(renewEvery)
+    const [again] = (await source.find()).requests
+    await again!.run()
+    expect(asked.map(({ call }) => call)).toEqual(['of the morning'])
+  })
+
   it('dates its pages by the clock of the provider', async () => {
     const { put, work, now, offset } = makeHarness()
     const read = vi.spyOn(sessions, 'toRows')
