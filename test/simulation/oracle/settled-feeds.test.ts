@@ -12,8 +12,9 @@ async function judge(told: {
   readonly diedAt?: number
   readonly stillFor?: number
   readonly spellAt?: number
+  readonly isPrompt?: boolean
 }) {
-  const { asked, status = 200, left, diedAt, stillFor = 0, spellAt } = told
+  const { asked, status = 200, left, diedAt, stillFor = 0, spellAt, isPrompt = true } = told
   const arrival = {
     ...{ app: 'alpha', operation: 'roomEvents', target: '/eu/edu/apps/alpha/v2/rooms/a%20b/sequences' },
     ...{ time: asked * minute, status },
@@ -31,7 +32,7 @@ async function judge(told: {
       },
     ],
     faults: spellAt === undefined ? [] : [{ from: spellAt * minute, to: (spellAt + 1) * minute, rules: [] }],
-    ...{ start: 0, end: 60 * minute },
+    ...{ start: 0, end: 60 * minute, isPrompt },
   } as unknown as Examination
   return (await examineSettledFeeds(examination)).map(({ text }) => text)
 }
@@ -43,6 +44,8 @@ it('wants the log of each room that is followed asked for once the answer can no
   expect(await judge({ asked: 12, status: 404 })).toEqual([])
   expect(await judge({ asked: 9.9 })).toEqual(alone)
   expect(await judge({ asked: 13 })).toEqual(alone)
+  expect(await judge({ asked: 13, isPrompt: false })).toEqual([])
+  expect(await judge({ asked: 14, isPrompt: false })).toEqual(alone)
   expect(await judge({ asked: 13, left: 12 })).toEqual([])
 })
 

@@ -6,6 +6,8 @@ import { stoodBetween } from './standstills.ts'
  * nobody stands still, ms: the provider may act for 40 seconds, and then the feed has its turn.
  */
 const untilAsked = 150_000
+/** How much longer all that is asked and stored on the way takes where the network delays it, ms. */
+const delayed = 60_000
 /** What was owned by who stood still is another's within this after it was to be renewed, ms. */
 const untilTaken = 20_000
 
@@ -26,7 +28,7 @@ interface Known {
 
 /** What a missing answer of the feed told is looked for soon, and not when a room in which nothing happens has its turn anyway. */
 export async function examineSettledFeeds(examination: Examination): Promise<readonly Finding[]> {
-  const { rows, rewound = [], streams, end } = examination
+  const { rows, rewound = [], streams, end, isPrompt } = examination
   if (!(streams?.includes('room-events') ?? true) || rewound.length > 0) return []
   const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
   const missing = await rows<Missing>(
@@ -43,7 +45,8 @@ export async function examineSettledFeeds(examination: Examination): Promise<rea
   const lateOf = latenessOf(examination)
   return missing.flatMap(({ app, seen, to }) => {
     const since = Math.max(seen, to)
-    const until = since + untilAsked + lateOf(since, since + untilAsked)
+    const soon = untilAsked + (isPrompt ? 0 : delayed)
+    const until = since + soon + lateOf(since, since + soon)
     if (until > end) return []
     const left = known.find(one => {
       const isFollowed = one.app === app && one.seen <= to && (one.left ?? Number.POSITIVE_INFINITY) > until
