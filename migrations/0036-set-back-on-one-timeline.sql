@@ -34,5 +34,6 @@ $$;
 comment on function ingest.begin_history is
   'Has budgets count what may be missing: something is that was there so long ago, unless a history that began since accounts for it';
 
-revoke execute on function ingest.server_mark, ingest.begin_history from public;
+revoke execute on function ingest.server_mark from public;
+revoke execute on function ingest.begin_history from public;
 grant execute on function ingest.server_mark, ingest.begin_history to penstock_runtime;
