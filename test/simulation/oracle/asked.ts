@@ -51,6 +51,19 @@ function readAsked({ sandbox, byHand, answerBytes }: Examination): readonly Aske
   })
 }
 
+/** Questions about a room that arrived, whatever was answered where `isMeant` does not say which, in their order. */
+export function askedOfRooms(
+  { sandbox }: Pick<Examination, 'sandbox'>,
+  isMeant: (arrival: Arrival) => boolean = () => true,
+): (app: string, operation: string, room: string) => readonly Arrival[] {
+  const asked = Map.groupBy(
+    sandbox.arrivals.list(0, sandbox.arrivals.count).filter(isMeant),
+    ({ app, operation, target }) =>
+      `${app} ${operation} ${decodeURIComponent(/\/rooms\/([^/?]+)/.exec(target)?.[1] ?? '')}`,
+  )
+  return (app, operation, room) => asked.get(`${app} ${operation} ${room}`) ?? []
+}
+
 /** Only what lies in `data` can be taken out of an answer, and calls do not. */
 function answerOf({ operation = '', fault, refusal, status }: Arrival): Asked['answer'] {
   if (refusal !== undefined || status !== 200) return 'none'

@@ -1,3 +1,4 @@
+import { askedOfRooms } from './asked.ts'
 import { resourcesOf } from './classroom-lists.ts'
 import type { TrueRoom } from './classroom-truth.ts'
 import { fieldsOf } from './event-rows.ts'
@@ -27,13 +28,13 @@ export function examineConversions(
   const isOn = streams?.includes('resources') ?? true
   if (resourcesEvery === undefined || !isUnbroken || faults.length > 0 || !isOn) return []
   const soon = intervals * resourcesEvery
-  const read = readings(sandbox)
+  const read = askedOfRooms({ sandbox }, ({ status }) => status === 200)
   return rooms.flatMap(room => {
     const { app, roomUuid, openedAt, destroyedAt = end, endedAt = destroyedAt, muted, steps } = room
     if (muted || steps.length === 0) return []
     if (wasOff({ ...(switchedOff && { switchedOff }) }, { app, stream: 'resources' }, openedAt, destroyedAt))
       return []
-    const times = read.get(`${app} ${roomUuid}`) ?? []
+    const times = read(app, 'resources', roomUuid).map(({ time }) => time)
     const until = Math.min(end, endedAt)
     const untold = new Set<unknown>(steps)
     const late = [...resourcesOf(room).values()].flatMap(history =>
@@ -57,17 +58,6 @@ function isAnnounced(
 ): boolean {
   const { convertedPercentage } = fieldsOf(fieldsOf(item).taskProgress)
   return Number(convertedPercentage) < 100 && times.some(time => time >= at && time < next)
-}
-
-/** When resources of each room were listed, ms since the epoch. */
-function readings({ arrivals }: Asked['sandbox']): ReadonlyMap<string, readonly number[]> {
-  const listed = arrivals
-    .list(0, arrivals.count)
-    .filter(({ operation, status }) => operation === 'resources' && status === 200)
-  const groups = Map.groupBy(listed, ({ app, target }) => {
-    return `${app} ${decodeURIComponent(/\/rooms\/([^/]+)\//.exec(target)![1]!)}`
-  })
-  return new Map([...groups].map(([place, all]) => [place, all.map(({ time }) => time)]))
 }
 
 function say(time: number): string {

@@ -1,3 +1,4 @@
+import { askedOfRooms } from './asked.ts'
 import type { TrueRoom } from './classroom-truth.ts'
 import { operationOf } from './contract.ts'
 import type { Examination, Finding } from './examination.ts'
@@ -22,15 +23,16 @@ export function examineNeglected(examination: Examination, rooms: readonly TrueR
   const areLogsThere = examination.sandbox.settings.switches.missingLogs === 'none'
   const isWell = isCalm && isUnbroken && isPrompt && areLogsThere && switchedOff.length === 0
   if (!roomsEvery || !isWell || !isEnd) return []
-  const asked = questions(examination)
+  const asked = askedOfRooms(examination)
   return rooms.flatMap(room =>
     streams.flatMap((stream): readonly Finding[] => {
       if (room.muted || !(examination.streams?.includes(stream) ?? true)) return []
       const isLog = stream === 'room-events'
       const { active, idle } = roomsEvery[isLog ? 'events' : 'others']
       const told = room.items.filter(({ widget }) => widget === operationOf[stream]).map(({ at }) => at)
+      const questions = asked(room.app, operationOf[stream]!, room.roomUuid)
       const late = lessonsOf(room, end).flatMap(([from, to]) => {
-        const times = asked(room, stream).filter(time => time > from && time < to)
+        const times = questions.map(({ time }) => time).filter(time => time > from && time < to)
         const looks = [from, ...times, to]
         return looks.slice(1).flatMap((next, n) => {
           const [before = from, time] = [looks[n - 1], looks[n]!]
@@ -50,19 +52,6 @@ export function examineNeglected(examination: Examination, rooms: readonly TrueR
       ]
     }),
   )
-}
-
-/** When it was asked about a room, ms since the epoch. */
-function questions({ sandbox }: Examination): (room: TrueRoom, stream: string) => readonly number[] {
-  const times = Map.groupBy(
-    sandbox.arrivals.list(0, sandbox.arrivals.count).flatMap(({ app, operation, target, time }) => {
-      const name = /\/rooms\/([^/]+)\//.exec(target)?.[1]
-      return name === undefined ? [] : [{ key: `${app} ${operation} ${decodeURIComponent(name)}`, time }]
-    }),
-    ({ key }) => key,
-  )
-  return ({ app, roomUuid }, stream) =>
-    (times.get(`${app} ${operationOf[stream]} ${roomUuid}`) ?? []).map(({ time }) => time)
 }
 
 /** When its class went on, ms since the epoch. */

@@ -1,3 +1,4 @@
+import { askedOfRooms } from './asked.ts'
 import type { TrueRoom } from './classroom-truth.ts'
 import { isRoomStream, keysOf, missingOf, type RoomStream, roomStreams } from './complete.ts'
 import { operationOf } from './contract.ts'
@@ -119,20 +120,12 @@ export function readings({
   room: Pick<TrueRoom, 'app' | 'roomUuid' | 'region'>,
   stream: RoomStream,
 ) => readonly number[] {
-  const times = new Map<string, { readonly region: string | undefined; readonly time: number }[]>()
-  for (const { app, operation, target, time, status, fault } of sandbox.arrivals.list(
-    0,
-    sandbox.arrivals.count,
-  )) {
-    const name = /\/rooms\/([^/]+)\//.exec(target)?.[1]
-    if (name === undefined || status !== 200 || (fault && fault !== 'latency')) continue
-    const key = `${app} ${operation} ${decodeURIComponent(name)}`
-    const own = times.get(key) ?? []
-    times.set(key, own)
-    own.push({ region: target.split('/')[1], time })
-  }
+  const served = askedOfRooms(
+    { sandbox },
+    ({ status, fault }) => status === 200 && (!fault || fault === 'latency'),
+  )
   return ({ app, roomUuid, region }, stream) =>
-    (times.get(`${app} ${operationOf[stream]} ${roomUuid}`) ?? [])
-      .filter(one => region === undefined || one.region === region)
+    served(app, operationOf[stream]!, roomUuid)
+      .filter(({ target }) => region === undefined || target.split('/')[1] === region)
       .map(({ time }) => time)
 }

@@ -1,4 +1,6 @@
+import { askedOfRooms } from './asked.ts'
 import type { Examination, Finding } from './examination.ts'
+import { knownRooms, ms } from './repaired-feeds.ts'
 import { stoodBetween } from './standstills.ts'
 
 /**
@@ -18,30 +20,17 @@ interface Missing {
   readonly to: number
 }
 
-interface Known {
-  readonly app: string
-  readonly room: string
-  readonly seen: number
-  /** Nobody follows it any more since then. */
-  readonly left: number | null
-}
-
 /** What a missing answer of the feed told is looked for soon, and not when a room in which nothing happens has its turn anyway. */
 export async function examineSettledFeeds(examination: Examination): Promise<readonly Finding[]> {
   const { rows, rewound = [], streams, end, isPrompt } = examination
   if (!(streams?.includes('room-events') ?? true) || rewound.length > 0) return []
-  const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
   const missing = await rows<Missing>(
     `select app_id as app, ${ms('first_seen_at')} as seen, ${ms('range_to')} as "to"
      from ingest.gap where stream = 'app-events' and reason = 'unread_answer' and state = 'repaired'`,
   )
   if (missing.length === 0) return []
-  const known = await rows<Known>(
-    `select r.app_id as app, r.room_uuid as room, ${ms('min(r.first_seen_at)')} as seen, ${ms('min(p.closed_at)')} as left
-     from classroom.room r join ingest.progress p on (p.app_id, p.stream, p.series) = (r.app_id, 'room-events', r.room_uuid)
-     group by 1, 2`,
-  )
-  const asked = askedIn(examination)
+  const known = await knownRooms(rows)
+  const asked = askedOfRooms(examination)
   const lateOf = latenessOf(examination)
   return missing.flatMap(({ app, seen, to }) => {
     const since = Math.max(seen, to)
@@ -50,21 +39,12 @@ export async function examineSettledFeeds(examination: Examination): Promise<rea
     if (until > end) return []
     const left = known.find(one => {
       const isFollowed = one.app === app && one.seen <= to && (one.left ?? Number.POSITIVE_INFINITY) > until
-      return isFollowed && !asked(app, one.room).some(time => to <= time && time <= until)
+      return isFollowed && !asked(app, 'roomEvents', one.room).some(({ time }) => to <= time && time <= until)
     })
     if (!left) return []
     const text = `${app} feed: an answer is missing that could arrive until ${new Date(to).toISOString()}, and the log of ${left.room} is left alone`
     return [{ kind: 'owed', text } as const]
   })
-}
-
-/** When the log of a room was asked for, whatever was answered. */
-function askedIn({ sandbox }: Examination): (app: string, room: string) => readonly number[] {
-  const asked = Map.groupBy(
-    sandbox.arrivals.list(0, sandbox.arrivals.count).filter(({ operation }) => operation === 'roomEvents'),
-    ({ app, target }) => `${app} ${decodeURIComponent(/\/rooms\/([^/?]*)/.exec(target)?.[1] ?? '')}`,
-  )
-  return (app, room) => (asked.get(`${app} ${room}`) ?? []).map(({ time }) => time)
 }
 
 /** How much later something may be asked for that is due in some time, ms. */
