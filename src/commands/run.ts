@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
+import { within } from '../clock/clock.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
@@ -28,6 +29,12 @@ import { openEndpoints } from './wiring/endpoints.ts'
 import { version } from './wiring/installation.ts'
 import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
 
+/** Connections are closed at once, or by a database that does not answer, ms. */
+const CLOSE_DEADLINE_MS = 500
+
+/** What is open still after that holds the process this much longer, ms. */
+const LEFT_OPEN_MS = 250
+
 /**
  * The daemon, until SIGTERM or SIGINT, or the end of its terminal; without one SIGHUP has the configuration read again. An
  * embedded database is migrated; any other must have been. It also ends when nobody reads its log any more: one that runs
@@ -55,6 +62,7 @@ export async function run({ config: path }: { readonly config: string }): Promis
     await daemon.stop(await stopped)
   } finally {
     await database.stop()
+    setTimeout(() => process.exit(), LEFT_OPEN_MS).unref()
   }
 }
 
@@ -246,13 +254,12 @@ export class Daemon {
   }
 
   async #release(): Promise<void> {
-    const { engine, transport, ownership, pool, readings, meter } = this.#parts
+    const { clock, engine, transport, ownership, pool, readings, meter } = this.#parts
     await engine.stop()
     // What is under way still was given up: nobody would store it.
     transport.giveUp()
-    await transport.close()
-    await ownership.close()
-    await Promise.all([pool.end(), readings.end()])
+    const closing = Promise.all([transport.close(), ownership.close(), pool.end(), readings.end()])
+    await within(clock, CLOSE_DEADLINE_MS, closing, undefined)
     this.#heartbeat.stop()
     meter.close()
     await this.#endpoints.close()

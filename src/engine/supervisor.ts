@@ -55,6 +55,9 @@ const MARKS_EVERY_MS = 20_000
 /** Apps that begin at one time: as many as keep the connections to the database busy. */
 const BEGINNING_APPS = 8
 
+/** Shards are given back in milliseconds, or by a database that does not answer, ms. */
+const RELEASE_DEADLINE_MS = 1_000
+
 /** How often is read in which hours of the week there are classes, ms, while no app comes. */
 const HOURS_EVERY_MS = 6 * 3_600_000
 
@@ -341,21 +344,23 @@ export class Engine {
     const ended = await within(clock, settings.drainDeadline, Promise.all(this.#alive.keys()), undefined)
     if (!ended) log.warn('some pages in hand were not finished in time and are given up')
     this.#running.clear()
-    await ownership.release().catch(() => {
-      if (this.#hasClaimed)
-        log.warn('the shards could not be given back; the others take them within seconds')
-    })
+    const releasing = ownership.release().then(() => true)
+    const isReleased = await within(clock, RELEASE_DEADLINE_MS, releasing, false).catch(() => false)
+    if (!isReleased && this.#hasClaimed)
+      log.warn('the shards could not be given back; the others take them within seconds')
   }
 
   async #run(): Promise<void> {
+    const { clock, settings } = this.#context
     const keeping = runOnSchedule(
-      { ...this.#context, moments: this.#context.settings.housekeeping, signal: this.#stopping.signal },
+      { ...this.#context, moments: settings.housekeeping, signal: this.#stopping.signal },
       () => this.#keepHouse(),
     )
     const heeding = this.#applyMarks()
     await this.#own()
-    await this.#shutDown()
-    await Promise.all([keeping, heeding])
+    // A statement of theirs that is under way may take as long as the database lets it.
+    const others = within(clock, settings.drainDeadline, Promise.all([keeping, heeding]), undefined)
+    await Promise.all([this.#shutDown(), others])
   }
 }
 

@@ -84,6 +84,8 @@ export async function runOnSchedule(schedule: Schedule, job: () => Promise<void>
     if (signal.aborted) break
     if (clock.now() < next || clock.now() >= next + LATE_MS) continue
     last = next
-    await job().catch(error => log.error('housekeeping failed; the next run tries again', { error }))
+    await job().catch(error => {
+      if (!signal.aborted) log.error('housekeeping failed; the next run tries again', { error })
+    })
   }
 }

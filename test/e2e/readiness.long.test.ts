@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createSandbox, demoApp, type SandboxOptions } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
@@ -7,11 +9,14 @@ import { openSetting } from './setting.ts'
 
 const patience = { timeout: 120_000 }
 
-async function openSmall(faults: SandboxOptions['faults'] = []) {
+async function openSmall(
+  faults: SandboxOptions['faults'] = [],
+  way = (url: string): Promise<string> | string => url,
+) {
   const setting = await openSetting({
     makeSandbox: () => createSandbox({ clock: systemClock, profile: { kind: 'idle', rooms: 2 }, faults }),
-    configOf: ({ databaseUrl: url, providerUrl }) => ({
-      database: { url },
+    configOf: async ({ databaseUrl: url, providerUrl }) => ({
+      database: { url: await way(url) },
       http: { listen: '127.0.0.1:0' },
       provider: { classroom: { url: providerUrl } },
       streams: { 'app-events': { every: '500ms', idleEvery: '2s' } },
@@ -112,3 +117,54 @@ it('a daemon that is told to stop over an answer which drips ends within the tim
   expect(await daemon.terminate()).toBe(0)
   expect(systemClock.monotonic() - began).toBeLessThan(20_000)
 })
+
+it('a daemon that is told to stop while the database answers nothing ends within ten seconds', async () => {
+  const relay = await relayTo()
+  const setting = await openSmall([], relay.through)
+  const daemon = setting.start()
+  await daemon.ready
+  await vi.waitUntil(() => setting.sandbox.status().requests > 0, patience)
+  relay.stall()
+  await vi.waitUntil(
+    () => daemon.lines.some(({ msg }) => msg === 'ownership could not be renewed; trying again'),
+    patience,
+  )
+  const began = systemClock.monotonic()
+  expect(await daemon.terminate()).toBe(0)
+  expect(systemClock.monotonic() - began).toBeLessThan(20_000)
+})
+
+/** A way to a database that can fall silent, as that to a machine which is gone. */
+async function relayTo() {
+  const sockets = new Set<Socket>()
+  let isStalled = false
+  return {
+    through: async (url: string) => {
+      const to = new URL(url)
+      const { hostname, port } = to
+      const server = createServer({ allowHalfOpen: true }, near => {
+        const far = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+        for (const [one, other] of [
+          [near, far],
+          [far, near],
+        ] as const) {
+          sockets.add(one)
+          one.on('data', bytes => void (isStalled || other.write(bytes)))
+          one.on('close', () => isStalled || other.destroy())
+          one.on('error', () => {})
+        }
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      onTestFinished(() => {
+        server.close()
+        for (const socket of sockets) socket.destroy()
+      })
+      to.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+      return String(to)
+    },
+    stall: () => {
+      isStalled = true
+    },
+  }
+}

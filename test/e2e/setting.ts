@@ -22,7 +22,7 @@ export interface SettingOptions {
   readonly makeSandbox: () => Sandbox
   /** What stands between the sandbox and the wire; the sandbox itself unless told. */
   readonly serve?: (sandbox: Sandbox) => Sandbox
-  readonly configOf: (addresses: Addresses, sandbox: Sandbox) => object
+  readonly configOf: (addresses: Addresses, sandbox: Sandbox) => object | Promise<object>
 }
 
 export interface Addresses {
@@ -39,7 +39,7 @@ export async function openSetting(options: SettingOptions): Promise<Setting> {
   const config = join(directory, 'penstock.yaml')
   const addresses = { databaseUrl: database.url, providerUrl: provider.url }
   // JSON is YAML too.
-  await writeFile(config, JSON.stringify(configOf(addresses, sandbox)), { mode: 0o600 })
+  await writeFile(config, JSON.stringify(await configOf(addresses, sandbox)), { mode: 0o600 })
   const running: DaemonProcess[] = []
   return {
     sandbox,
