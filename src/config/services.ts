@@ -6,6 +6,7 @@ import {
   type SeriesParameter,
   seriesParameters,
 } from '../provider/analytics/index.ts'
+import { credentialHeaders } from '../provider/classroom/answers.ts'
 import { createPlayer, deletePlayer, listPlayers, playerLimitReadings } from '../provider/players/index.ts'
 import { mapKeys, section } from '../settings/leaf.ts'
 import { count, duration, flag, oneOf, text } from '../settings/values.ts'
@@ -116,8 +117,8 @@ const playersService = section({
 
 const classroomService = section({
   url: baseUrl().describe('Address of the classroom service.'),
-  tokenHeader: headerName().prefault('x-svc-token').describe('Header that carries the token.'),
-  uidHeader: headerName().prefault('x-svc-uid').describe('Header that carries the user ID.'),
+  tokenHeader: headerName().prefault(credentialHeaders.token).describe('Header that carries the token.'),
+  uidHeader: headerName().prefault(credentialHeaders.uid).describe('Header that carries the user ID.'),
   widgetPath: oneOf(['without-region', 'with-region'])
     .prefault('without-region')
     .describe('Whether the paths of pop-up quizzes and polls begin with the region; deployments differ.'),

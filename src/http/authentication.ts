@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { credentialHeaders } from '../provider/classroom/answers.ts'
 import type { Family } from '../provider/operation.ts'
 
 /** A secret that may be changed while the daemon runs. */
@@ -29,7 +30,7 @@ const rememberedSecrets = 4_096
 
 /** Credentials of all apps: token and uid headers for classrooms, basic authentication for the other two. */
 export function createCredentials(options: CredentialOptions) {
-  const { tokenHeader = 'x-svc-token', uidHeader = 'x-svc-uid' } = options
+  const { tokenHeader = credentialHeaders.token, uidHeader = credentialHeaders.uid } = options
   const apps = new Map(Object.entries(options.apps))
   const known = new Set<string>()
   const remember = (secret: string) => {

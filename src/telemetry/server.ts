@@ -54,9 +54,9 @@ function createRoutes({ meter, health, status, page, clock, access }: ServerOpti
       return isAllowed ? await answer(request) : unknown
     })
   const ready = async () => {
-    const reasons = await within(clock, readinessPatience, health.notReady(), ['no answer in time']).catch(
-      () => ['readiness cannot be told'],
-    )
+    const reasons = await within(clock, readinessPatience, health.notReady(), [
+      'the database gives no answer in time',
+    ]).catch(() => ['readiness cannot be told'])
     const body = { ready: reasons.length === 0, reasons }
     return { status: body.ready ? 200 : 503, type: json, body: `${toJson(body)}\n` }
   }

@@ -3,6 +3,9 @@ import { fits, isObject, isSaid, readNumber } from '../fits.ts'
 import type { BusinessError } from '../operation.ts'
 import { number, open } from './fields.ts'
 
+/** Headers that authenticate a request, where the deployment has no names of its own. */
+export const credentialHeaders = { token: 'x-svc-token', uid: 'x-svc-uid' } as const
+
 /** Most items in one batch of recordings, room events or (by default) widget data. */
 export const batchSize = 100
 
