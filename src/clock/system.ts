@@ -29,6 +29,11 @@ function timer(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
+/** Ends the process, with the exit code that it has by then, where something holds it after `ms` still. */
+export function exitWithin(ms: number): void {
+  setTimeout(() => process.exit(), ms).unref()
+}
+
 const none = () => undefined
 /** The time, with timers that never fire: for a package that is to do nothing by itself. */
 export const timerless = {

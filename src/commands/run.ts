@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { within } from '../clock/clock.ts'
+import { exitWithin } from '../clock/system.ts'
 import { offTexts } from '../config/availability.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
@@ -32,7 +33,7 @@ import { type DaemonOptions, openParts, type Parts } from './wiring/parts.ts'
 /** Connections are closed at once, or by a database that does not answer, ms. */
 const CLOSE_DEADLINE_MS = 500
 
-/** What is open still after that holds the process this much longer, ms. */
+/** What is open still then, a connection to a database that does not answer, holds the process no longer than this, ms. */
 const LEFT_OPEN_MS = 250
 
 /**
@@ -62,7 +63,7 @@ export async function run({ config: path }: { readonly config: string }): Promis
     await daemon.stop(await stopped)
   } finally {
     await database.stop()
-    setTimeout(() => process.exit(), LEFT_OPEN_MS).unref()
+    exitWithin(LEFT_OPEN_MS)
   }
 }
 
