@@ -22,7 +22,7 @@ export async function forgottenOf(pool: pg.Pool, app: string): Promise<Forgotten
   return { key: row!.key, marks: new Set(row!.marks) }
 }
 
-/** The masks of all apps, read once; whoever was forgotten since is told by the commit that comes too early. */
+/** The masks of all apps, kept until they are dropped; that more are forgotten since is told by the commit that comes too early. */
 export class Masks {
   readonly #pool: pg.Pool
   readonly #keeping: Keeping
@@ -45,6 +45,11 @@ export class Masks {
         if (this.#masks.get(app) === mask) this.#masks.delete(app)
       }
     }
+  }
+
+  /** Has who is forgotten of the app read again before anything more is written. */
+  drop(app: string): void {
+    this.#masks.delete(app)
   }
 
   #read(app: string): Promise<Mask> {

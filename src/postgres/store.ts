@@ -34,6 +34,11 @@ export function createStore(pool: pg.Pool, settings: StoreSettings): Store {
     ...gapStore(pool, settings),
     ...windowStore(pool, series.closeSeries),
     ...itemStore(pool),
+    // An app begins anew in a database that was put back, where others may be forgotten, and as many.
+    noteApp: (fence, app, facts) => {
+      masks.drop(app)
+      return series.noteApp(fence, app, facts)
+    },
     commit: page => commits.page(page),
     dryRun: page => commits.dryRun(page),
     commitWindow: page => commits.window(page),

@@ -185,6 +185,19 @@ describe('whoever is forgotten', () => {
     expect(await db.store.commit(page)).toMatchObject({ outcome: 'committed' })
     expect(await told('"?\\ybob\\y|BOB')).toEqual([])
   })
+
+  it('also where a database that was put back has as many others forgotten, once the app begins anew', async () => {
+    await harness.read('room-events', 'r10', { items: [] })
+    await new Forgetting(db.pool, keeping, declared).forget({ ...ann, id: 'carl' })
+    await db.rows(
+      `delete from ingest.forgotten where mark = (select mark from ingest.forgotten order by forgotten_at desc offset 1 limit 1)`,
+    )
+    await db.store.noteApp(me, app, { timeZone: 'UTC', userLink: 'stream', on: [], off: [] })
+    await harness.read('room-events', 'r11', {
+      items: [record('r11', 1, 20, { onlineUsers: [{ userUuid: 'carl', userName: 'CARL' }] })],
+    })
+    expect(await told('"?\\ycarl\\y|CARL')).toEqual([])
+  })
 })
 
 describe('a user of calls', () => {
