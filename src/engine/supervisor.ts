@@ -175,7 +175,7 @@ export class Engine {
 
   /** What an app began, found and closed in the database it takes for done, as long as it is drained. */
   #beginAnew(): void {
-    this.#context.log.warn('the database is an older one than before: all apps begin anew in it')
+    this.#context.log.warn('the database may be an older one than before: all apps begin anew in it')
     for (const [app, running] of [...this.#running]) void this.#endBeforeNext(app, running, running.ended)
   }
 

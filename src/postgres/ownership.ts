@@ -30,7 +30,7 @@ const QUERY_TIMEOUT_MS = 4_000
 
 const COPY_PATIENCE_MS = 10_000
 
-/** A database that lost more than this, ms, of what was written in it is an older one; a standby that takes over lacks less. */
+/** A database that lost more than this, ms, of what was written in it was put back; a standby that takes over lacks less, and says so. */
 const LOST_MS = 60_000
 
 interface Attendance {
@@ -189,7 +189,7 @@ export function createOwnership(options: OwnershipOptions): OwnershipSession {
   }
 }
 
-/** Tells by what this process has written whether the database is an older one than before. */
+/** Tells by what this process has written whether the database may be an older one than before. */
 function createHistory({ ask, clock }: Pick<OwnershipOptions, 'clock'> & { readonly ask: Ask }) {
   /** The history that was written in last, and when on the monotonic clock, ms. */
   let last: { readonly mark: string; readonly at: number } | undefined
@@ -207,6 +207,8 @@ function createHistory({ ask, clock }: Pick<OwnershipOptions, 'clock'> & { reado
     },
     /** This process has come by. */
     written: (mark: string | null) => {
+      // A standby that took over may lack what was written last.
+      if (last && mark !== null && mark !== last.mark) setBack += 1
       last = mark === null ? undefined : { mark, at: clock.monotonic() }
     },
     /** How often it was one. A claim may be given up before its answer is heard. */

@@ -90,7 +90,7 @@ describe('ownership', () => {
     expect(store.noted.slice(begun)).toEqual(['a1', 'a2'])
     // The page in hand is stored all the same.
     expect(store.commits.slice(length).map(({ app }) => app)).toContain('a2')
-    expect(said.filter(text => text.startsWith('the database is an older one'))).toHaveLength(1)
+    expect(said.filter(text => text.startsWith('the database may be an older one'))).toHaveLength(1)
     await stop()
   })
 

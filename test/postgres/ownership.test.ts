@@ -120,6 +120,20 @@ describe('a database that is an older one than before', () => {
     expect(await told(first)).toBe(1)
   })
 
+  it('is told of, once, where another history goes on: a standby that took over may lack what came last', async () => {
+    const first = owner('first')
+    expect(await told(first)).toBe(0)
+    await db.rows(
+      `insert into ingest.history (mark, first_seen_at, last_seen_at)
+       select mark || '+1', ingest.clock(), ingest.clock() from ingest.history`,
+    )
+    await breakSession('first')
+    onTestFinished(async () => void (await db.rows('truncate ingest.history')))
+    expect(await claimed(first)).toMatchObject({ setBack: 1, fences: { length: 4 } })
+    expect(await told(first)).toBe(1)
+    expect(await told(owner('second'))).toBe(0)
+  })
+
   it('is none where next to nothing was lost, however long it was away, nor at the start', async () => {
     const first = owner('first')
     await first.claim()
