@@ -89,3 +89,68 @@ create or replace view classroom.attention as
       and w.at between r.started_at and u.until and w.action = 'add'
   ) h
   where u.until > r.started_at;
+
+-- What stands before the number and behind it may have signs in common: an ID of no more than those has no number in it.
+create or replace view classroom.user_call as
+  select r.app_id, r.room_uuid, r.incarnation, d.day, u.user_uuid, u.user_name, u.is_student,
+         case when c.sid is not null then case when z.user_link = 'stream' then 'stream' else 'rule' end when u.is_shared then 'shared'
+              when u.uids is not null and (
+                exists (select from analytics.class_call k
+                        where k.app_id = r.app_id and k.room_uuid = r.room_uuid and k.incarnation = r.incarnation
+                          and not coalesce((select bool_and(w.state in ('done', 'split')) from ingest.work_item w
+                                            where w.app_id = k.app_id and w.stream = 'call-sessions' and w.item = k.call_id), false))
+                or exists (select from ingest.progress p
+                           where p.app_id = r.app_id and p.stream = 'calls' and p.closed_at is null
+                             and not p.covered + p.seen + p.lost + tstzmultirange(tstzrange(null, p.backlog_from))
+                                     @> tstzrange(coalesce(r.started_at, r.valid_from),
+                                                  greatest(r.ended_at, r.last_event_at, r.started_at, r.valid_from), '[]')))
+                then 'unread'
+              else 'none' end as linked_by,
+         c.call_id, c.sid, c.uid, c.joined_at, c.left_at,
+         extract(epoch from case when coalesce(c.left_at, c.destroyed_at) < c.joined_at then interval '0'
+                                 else coalesce(c.left_at, c.destroyed_at) - c.joined_at end)::double precision / 60 as minutes,
+         c.network, c.platform, c.device_type, coalesce(q.samples, 0)::bigint as samples,
+         g.audio_bad_share, g.video_bad_share, q.audio_freeze_avg_ms, q.video_freeze_avg_ms, q.audio_loss_avg_pct, q.video_loss_avg_pct, q.rtt_avg_ms,
+         extract(epoch from case when c.left_at < c.joined_at then interval '0' else c.left_at - c.joined_at end)::double precision / 60
+           * q.talk_samples / q.volume_samples as talk_minutes,
+         case when c.sid is not null then coalesce(k.partial, true) end as partial
+  from classroom.room r
+  join ingest.app z on z.app_id = r.app_id
+  left join ingest.calendar d on d.time_zone = z.time_zone
+    and d.utc_day = (coalesce(r.started_at, r.valid_from) at time zone 'UTC')::date
+    and coalesce(r.started_at, r.valid_from) >= d.begins_at and coalesce(r.started_at, r.valid_from) < d.ends_at
+  cross join lateral (
+    select w.user_uuid, max(w.user_name) as user_name, bool_and(w.is_student) as is_student,
+           array_agg(w.uid) filter (where not w.is_shared and w.uid is not null) as uids, bool_or(w.is_shared) as is_shared
+    from (
+      select p.user_uuid, p.user_name, p.is_student, p.uid,
+             p.uid is not null and min(p.user_uuid) over (partition by p.uid) <> max(p.user_uuid) over (partition by p.uid) as is_shared
+      from (
+        select a.user_uuid, max(a.user_name) as user_name, bool_and(classroom.is_student(a.role)) as is_student, l.uid
+        from classroom.attendance a
+        cross join lateral (select split_part(z.user_link, '{uid}', 1) as head, split_part(z.user_link, '{uid}', 2) as tail) t
+        cross join lateral (
+          select nullif(case when z.user_link = 'stream' then a.stream_uuid
+                             when z.user_link <> 'off' and length(a.user_uuid) > length(t.head) + length(t.tail)
+                               and starts_with(a.user_uuid, t.head) and right(a.user_uuid, length(t.tail)) = t.tail
+                               then substr(a.user_uuid, length(t.head) + 1, length(a.user_uuid) - length(t.head) - length(t.tail)) end, '') as uid
+        ) l
+        where a.app_id = r.app_id and a.room_uuid = r.room_uuid and a.incarnation = r.incarnation and a.user_uuid is not null and a.action = 'enter'
+        group by a.user_uuid, l.uid
+      ) p
+    ) w
+    group by w.user_uuid
+  ) u
+  left join lateral (
+    select s.*, k.destroyed_at from analytics.class_call k
+    join analytics.call_session s on s.app_id = k.app_id and s.call_id = k.call_id
+    where k.app_id = r.app_id and k.room_uuid = r.room_uuid and k.incarnation = r.incarnation and s.uid = any (u.uids)
+  ) c on true
+  left join analytics.session_summary q on q.app_id = r.app_id and q.call_id = c.call_id and q.sid = c.sid
+  left join analytics.call_summary k on k.app_id = r.app_id and k.call_id = c.call_id
+  left join lateral (
+    select sum(m.bad) filter (where m.mid in (20005, 20016))::double precision / sum(m.samples) filter (where m.mid in (20005, 20016)) as audio_bad_share,
+           sum(m.bad) filter (where m.mid in (20011, 20018))::double precision / sum(m.samples) filter (where m.mid in (20011, 20018)) as video_bad_share
+    from analytics.session_digest e cross join lateral unnest(e.mids, e.samples, e.bad_samples) m(mid, samples, bad)
+    where e.app_id = r.app_id and e.call_id = c.call_id and e.sid = c.sid
+  ) g on true;
