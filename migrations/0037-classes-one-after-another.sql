@@ -154,3 +154,45 @@ create or replace view classroom.user_call as
     from analytics.session_digest e cross join lateral unnest(e.mids, e.samples, e.bad_samples) m(mid, samples, bad)
     where e.app_id = r.app_id and e.call_id = c.call_id and e.sid = c.sid
   ) g on true;
+
+-- A reader called as a schema of something else took all of that away: no data go but views that were made here.
+create or replace function ingest.make_reader(p_role text, p_app text default null, p_names boolean default true) returns int
+language plpgsql volatile as $$
+declare
+  v_table record;
+  v_views int := 0;
+begin
+  if exists (select from pg_class c where c.relnamespace = to_regnamespace(quote_ident(p_role))
+               and not (c.relkind = 'v' and coalesce('security_barrier=true' = any (c.reloptions), false)))
+    or exists (select from pg_proc p where p.pronamespace = to_regnamespace(quote_ident(p_role))) then
+    raise exception 'the schema % is none of a reader: give the role another name', quote_ident(p_role)
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if to_regrole(quote_ident(p_role)) is null then
+    execute format('create role %I nologin', p_role);
+  end if;
+  execute format('drop schema if exists %I cascade', p_role);
+  execute format('create schema %I', p_role);
+  for v_table in
+    select c.oid::regclass::text as source, c.relname as name,
+           string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns, bool_or(a.attname = 'app_id') as of_app
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where (n.nspname in ('classroom', 'analytics', 'players') or c.oid in ('ingest.gap'::regclass, 'ingest.loss'::regclass))
+      and c.relkind in ('r', 'p', 'v') and not c.relispartition
+      and (p_names or not ingest.tells_names(a.attname))
+    group by c.oid, c.relname
+  loop
+    -- What is of no app is the list of metrics.
+    continue when p_app is not null and not v_table.of_app and v_table.name <> 'metric';
+    execute format('create view %I.%I with (security_barrier) as select %s from %s %s', p_role, v_table.name, v_table.columns,
+      v_table.source, case when p_app is not null and v_table.of_app then format('where app_id = %L', p_app) else '' end);
+    v_views := v_views + 1;
+  end loop;
+  -- Functions inside of views are called with the rights of whoever reads.
+  execute format('grant usage on schema %I, ingest, classroom, analytics, players to %I', p_role, p_role);
+  execute format('grant select on all tables in schema %I to %I', p_role, p_role);
+  return v_views;
+end
+$$;
