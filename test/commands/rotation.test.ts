@@ -2,7 +2,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { credentialsOf, databasePassword, signersIn } from '../../src/commands/wiring/services.ts'
+import { systemClock, systemRandom } from '../../src/clock/system.ts'
+import {
+  credentialsOf,
+  databasePassword,
+  openTransport,
+  signersIn,
+} from '../../src/commands/wiring/services.ts'
 import { readConfig } from '../../src/config/load.ts'
 
 /** A configuration whose secrets lie in files, and a clock that is moved by hand. */
@@ -97,4 +103,22 @@ describe('secrets in files that are rotated', () => {
     advance(5_000)
     expect(await password()).toBe('p 2')
   })
+
+  it('hold a percent sign that stands for itself, as the driver has it', async () => {
+    const { config, clock, write } = await stage()
+    await write({ url: 'postgres://me:5%40x%20%zz%@db/penstock' })
+    const password = (await databasePassword(config.database.url, clock))!
+    expect(await password()).toBe('5@x %zz%')
+  })
+})
+
+it('a proxy takes a password with a percent sign that stands for itself', async () => {
+  const text = `
+provider: { classroom: { url: "https://x.example" }, proxy: "http://me:100%@127.0.0.1:1" }
+apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }]`
+  const config = await readConfig(text, { name: 'text', env: {}, folder: '.' })
+  const { clock, random } = { clock: systemClock, random: systemRandom }
+  const credentials = await credentialsOf(config, clock)
+  const transport = await openTransport(config, { clock, random, credentials, deadline: 1_000 })
+  await transport.close()
 })

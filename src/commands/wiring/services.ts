@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock/clock.ts'
-import type { AppConfig, Config } from '../../config/config.ts'
+import { type AppConfig, type Config, decoded } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import {
   type AppCredentials,
@@ -28,13 +28,22 @@ export async function openTransport(
   },
 ) {
   const { deadline, ...others } = options
+  const proxy = await config.provider.proxy?.reveal()
   return new HttpTransport({
     ...others,
     providers: providersOf(config),
-    proxy: await config.provider.proxy?.reveal(),
+    proxy: proxy && escapedAddress(proxy),
     limits: { total: deadline },
     userAgent: `penstock/${version}`,
   })
+}
+
+/** Whoever reads it takes each percent sign for an escape. */
+function escapedAddress(address: string): string {
+  const url = new URL(address)
+  url.username = encodeURIComponent(decoded(url.username))
+  url.password = encodeURIComponent(decoded(url.password))
+  return url.href
 }
 
 function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
@@ -97,5 +106,5 @@ export async function databasePassword(
   if ((await read()) === '') return undefined
   const source = rereadToken({ read, clock, maxAge: PASSWORD_MAX_AGE_MS })
   await source.current()
-  return async () => decodeURIComponent(await source.current())
+  return async () => decoded(await source.current())
 }
