@@ -76,11 +76,11 @@ interface RereadOptions {
   readonly clock: Clock
   /** Age in ms after which the token is read again although nobody complained. */
   readonly maxAge: number
-  /** Refusals cause one reading in so long, ms. */
+  /** Refusals, and readings that fail, cause one reading in so long, ms. */
   readonly pause?: number
 }
 
-/** Refusals follow each other, and to read a secret may mean to run a program: they cause one reading in so long, ms. */
+/** Refusals and failures follow each other, and to read a secret may mean to run a program: they cause one reading in so long, ms. */
 const REFUSAL_PAUSE_MS = 5_000
 
 /**
@@ -92,6 +92,7 @@ export function rereadToken(options: RereadOptions) {
   let held: { readonly token: string; readonly readAt: number } | undefined
   let reading: Promise<string> | undefined
   let refusedAt = Number.NEGATIVE_INFINITY
+  let failedAt = Number.NEGATIVE_INFINITY
   const reread = () => {
     reading ??= read()
       .then(text => {
@@ -109,8 +110,12 @@ export function rereadToken(options: RereadOptions) {
     async current(): Promise<string> {
       if (!held) return reread()
       const { token, readAt } = held
-      if (clock.monotonic() - readAt < maxAge) return token
-      return reread().catch(() => token)
+      const now = clock.monotonic()
+      if (now - readAt < maxAge || now - failedAt < pause) return token
+      return reread().catch(() => {
+        failedAt = clock.monotonic()
+        return token
+      })
     },
     /** Reads it again where it was refused; true when it is another one than before. */
     async refresh(): Promise<boolean> {
