@@ -119,6 +119,6 @@ apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }]`
   const config = await readConfig(text, { name: 'text', env: {}, folder: '.' })
   const { clock, random } = { clock: systemClock, random: systemRandom }
   const credentials = await credentialsOf(config, clock)
-  const transport = await openTransport(config, { clock, random, credentials, deadline: 1_000 })
+  const transport = await openTransport(config, { clock, random, credentials })
   await transport.close()
 })

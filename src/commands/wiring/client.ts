@@ -42,7 +42,7 @@ export async function openConfigured(config: Config, tell: (note: Note) => void)
   const { deadline } = engineSettings(config)
   const here = { clock: systemClock, random: systemRandom }
   const credentials = await credentialsOf(config, systemClock)
-  const transport = await openTransport(config, { ...here, credentials, deadline })
+  const transport = await openTransport(config, { ...here, credentials })
   let stored: Promise<StoredPorts> | undefined
   const open = () => {
     const opening = stored ?? openStored(config)

@@ -22,18 +22,13 @@ const PASSWORD_MAX_AGE_MS = 5_000
 /** How requests leave for the services of a configuration. The caller closes it. */
 export async function openTransport(
   config: Config,
-  options: Pick<TransportOptions, 'clock' | 'random' | 'agent' | 'credentials' | 'onUnframed'> & {
-    /** ms after which a request is given up. */
-    readonly deadline: number
-  },
+  options: Pick<TransportOptions, 'clock' | 'random' | 'agent' | 'credentials' | 'onUnframed'>,
 ) {
-  const { deadline, ...others } = options
   const proxy = await config.provider.proxy?.reveal()
   return new HttpTransport({
-    ...others,
+    ...options,
     providers: providersOf(config),
     proxy: proxy && escapedAddress(proxy),
-    limits: { total: deadline },
     userAgent: `penstock/${version}`,
   })
 }
@@ -50,8 +45,8 @@ function providersOf({ provider }: Config): Readonly<Partial<Record<Family, Prov
   const configured = families.flatMap(family => {
     const service = provider[family]
     if (!service) return []
-    const { url, maxBodyBytes } = service
-    return [[family, { url, bodyBytes: maxBodyBytes }] as const]
+    const { url, maxBodyBytes, deadline } = service
+    return [[family, { url, bodyBytes: maxBodyBytes, deadline }] as const]
   })
   return Object.fromEntries(configured)
 }
