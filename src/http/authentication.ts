@@ -31,6 +31,8 @@ const rememberedSecrets = 4_096
 export function createCredentials(options: CredentialOptions) {
   const { tokenHeader = 'x-svc-token', uidHeader = 'x-svc-uid' } = options
   const apps = new Map(Object.entries(options.apps))
+  const keys = new Map<string, string>()
+  let isRekeyed = false
   const known = new Set<string>()
   const remember = (secret: string) => {
     known.delete(secret)
@@ -45,7 +47,10 @@ export function createCredentials(options: CredentialOptions) {
         const rest = apps.get(app)?.rest
         if (!rest) throw new CredentialError('the app has no key and secret')
         const secret = remember(await rest.secret.current())
-        const pair = remember(`${await rest.key.current()}:${secret}`)
+        const key = await rest.key.current()
+        isRekeyed ||= keys.has(app) && keys.get(app) !== key
+        keys.set(app, key)
+        const pair = remember(`${key}:${secret}`)
         return { authorization: `Basic ${remember(Buffer.from(pair).toString('base64'))}` }
       }
       const classroom = apps.get(app)?.classroom
@@ -60,8 +65,15 @@ export function createCredentials(options: CredentialOptions) {
       const sources = Object.values((family === 'classroom' ? classroom : rest) ?? {})
       return (await Promise.all(sources.map(source => source.refresh()))).includes(true)
     },
+    /** Whether an app sends another key since this was asked last: by its key the provider may count what it sends. */
+    hasNewKey: (): boolean => {
+      const told = isRekeyed
+      isRekeyed = false
+      return told
+    },
     /** Takes other ones for an app from now on; none where they are left out. */
     replace: (app: string, by: AppCredentials | undefined) => {
+      keys.delete(app)
       if (by) apps.set(app, by)
       else apps.delete(app)
     },

@@ -64,6 +64,21 @@ describe('secrets in files that are rotated', () => {
     expect(credentials.known()).toEqual(expect.arrayContaining(['s1', 's2', 't2']))
   })
 
+  it('tell once that there is another key, by which requests are counted', async () => {
+    const { config, clock, write, advance } = await stage()
+    const credentials = await credentialsOf(config, clock)
+    const ask = async (files: Readonly<Record<string, string>>) => {
+      await write(files)
+      advance(5_000)
+      await credentials.refresh('a', 'analytics')
+      await credentials.headers('a', 'analytics')
+      return [credentials.hasNewKey(), credentials.hasNewKey()]
+    }
+    await credentials.headers('a', 'analytics')
+    expect(await ask({ secret: 's2' })).toEqual([false, false])
+    expect(await ask({ key: 'k2' })).toEqual([true, false])
+  })
+
   it('are not read for each refusal, but after a pause', async () => {
     const { config, clock, write, advance } = await stage()
     const credentials = await credentialsOf(config, clock)
