@@ -66,10 +66,11 @@ with
     returning 1
   ),
   worked as (
-    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, created_at, updated_at)
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, falls_back_to,
+                                       created_at, updated_at)
     select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
            to_timestamp(r.first), to_timestamp(r.last), r.ask, r.left_out, case when r.left_out then 'done' else 'pending' end,
-           'live', ingest.clock(), ingest.clock()
+           'live', null, ingest.clock(), ingest.clock()
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb, left_out boolean)
     where exists (select from moved)

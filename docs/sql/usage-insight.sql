@@ -62,12 +62,12 @@ with
         range_to = case when isempty(h.rest) then g.range_to
                         when lower(h.rest) > g.range_from then lower(h.rest)
                         else (select min(upper(piece)) from unnest(h.rest) piece) end,
-        updated_at = ingest.clock()
+        updated_at = case when lower(h.rest) = g.range_from then g.updated_at else ingest.clock() end
     from healed h where g.id = h.id
     returning 1
   ), rest as (
     insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
-    select o.app_id, o.stream, o.series, o.unit, lower(piece), upper(piece), o.reason, o.state, o.first_seen_at, ingest.clock()
+    select o.app_id, o.stream, o.series, o.unit, lower(piece), upper(piece), o.reason, o.state, o.first_seen_at, o.updated_at
     from healed h join ingest.gap o using (id), unnest(h.rest) piece
     where lower(piece) > o.range_from
     on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update
@@ -75,10 +75,11 @@ with
     returning 1
   ),
   worked as (
-    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, created_at, updated_at)
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, falls_back_to,
+                                       created_at, updated_at)
     select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
            to_timestamp(r.first), to_timestamp(r.last), r.ask, r.left_out, case when r.left_out then 'done' else 'pending' end,
-           'live', ingest.clock(), ingest.clock()
+           'live', null, ingest.clock(), ingest.clock()
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb, left_out boolean)
     where exists (select from moved)

@@ -4,7 +4,7 @@ import { allowanceOf, ratesOf } from '../config/limits.ts'
 import { regionalScope } from '../engine/ports.ts'
 import type { AppSettings, GroupLimit, StreamSettings } from '../engine/settings.ts'
 import { analyticsGroups, countersOf } from '../provider/analytics/index.ts'
-import { playerGroups } from '../provider/players/index.ts'
+import { type PlayerGroup, playerGroups } from '../provider/players/index.ts'
 import {
   type CursorStream,
   isCursor,
@@ -14,7 +14,7 @@ import {
   type WindowSettings,
   type WindowStream,
 } from '../streams/stream.ts'
-import { analyticsScope, counterScope, sharedRates } from './wiring/counters.ts'
+import { counterScope, sharedRates } from './wiring/counters.ts'
 
 type Limits = AppSettings['limits']
 
@@ -86,7 +86,7 @@ export function classroomLimits({ id, limits }: AppConfig, region = ''): Limits 
 
 /** What the plan of an app allows of call analytics, whether or not any of it is drained. */
 export function analyticsLimits(config: Config, app: AppConfig): Limits {
-  const scope = analyticsScope(config, app)
+  const scope = counterScope(config, app, 'analytics')
   const limits = analyticsGroups.flatMap((group): readonly (readonly [string, GroupLimit])[] => {
     const allowance = allowanceOf(app, group)
     if (!allowance) return []
@@ -100,12 +100,13 @@ export function analyticsLimits(config: Config, app: AppConfig): Limits {
 }
 
 /** What may be asked of the cloud player service for an app; nothing where it has no key or there is no service. */
-export function playerLimits({ provider }: Config, app: AppConfig): Limits {
-  if (!provider.players || !app.rest) return {}
-  const scope = counterScope(provider.players.counters, app)
-  const limitOf = (group: string): GroupLimit => {
+export function playerLimits(config: Config, app: AppConfig): Limits {
+  if (!config.provider.players || !app.rest) return {}
+  const scope = counterScope(config, app, 'players')
+  const limitOf = (group: PlayerGroup): GroupLimit => {
     const said = app.limits[group]!
-    return { scope, rates: ratesOf(said), concurrency: said.concurrency, counted: 'ledger' }
+    const rates = sharedRates(config, app, group, ratesOf(said))
+    return { scope, rates, concurrency: said.concurrency, counted: 'ledger' }
   }
   return Object.fromEntries(playerGroups.map(group => [group, limitOf(group)]))
 }

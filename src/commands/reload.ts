@@ -4,6 +4,7 @@ import { type Changes, changesBetween } from '../config/changes.ts'
 import type { AppConfig, Config } from '../config/config.ts'
 import { ConfigError } from '../config/problem.ts'
 import { SecretError } from '../config/secret.ts'
+import type { AppSettings, EngineSettings } from '../engine/settings.ts'
 import type { Engine } from '../engine/supervisor.ts'
 import { createWakeup } from '../engine/waiting.ts'
 import { engineSettings } from './engine-settings.ts'
@@ -35,15 +36,17 @@ export interface Reloading {
   /** Takes over what it says. Throws SecretError, and nothing has changed then. */
   readonly takeOver: (next: Config, on: Trigger) => Promise<void>
   readonly refused: (why: object) => void
+  /** Whether some app has another key since this was asked last, of which the file need not say anything. */
+  readonly hasNewKey: () => boolean
   readonly signal: AbortSignal
 }
 
 /** Why the file is read again. */
-export type Trigger = 'SIGHUP' | 'the file changed'
+export type Trigger = 'SIGHUP' | 'the file changed' | 'a key changed'
 
 /** Has the configuration read again when the file changes, and when someone asks for it. */
 export function followFile(options: Reloading): { readonly ask: () => void } {
-  const { path, clock, signal } = options
+  const { path, clock, hasNewKey, signal } = options
   const wakeup = createWakeup(clock)
   let seen = options.seen
   let settling: Sighting | undefined
@@ -53,8 +56,9 @@ export function followFile(options: Reloading): { readonly ask: () => void } {
     const now = await sightingOf(path)
     const isSettled = now === settling
     settling = now
-    if (isAsked || (now !== seen && isSettled)) seen = now
-    else return undefined
+    const isChanged = now !== seen && isSettled
+    if (!isAsked && !isChanged) return now === seen && hasNewKey() ? 'a key changed' : undefined
+    seen = now
     const trigger = isAsked ? 'SIGHUP' : 'the file changed'
     isAsked = false
     return trigger
@@ -103,8 +107,10 @@ type Reloadable = Parts & {
 export async function takeOver(parts: Reloadable, next: Config, on: Trigger): Promise<void> {
   const { current, log, meter, listen } = parts
   const before = current.config()
-  const changes = changesBetween(before, next)
-  const { added, removed, changed, restart } = changes
+  const wanted = { ...before, apps: next.apps, log: next.log, warnings: next.warnings }
+  const settings = { ...engineSettings(wanted), renewEvery: current.settings().renewEvery }
+  const { added, removed, restart, ...said } = changesBetween(before, next)
+  const changed = [...new Set([...said.changed, ...rekeyed(current.settings(), settings)])]
   if (removed.length > 0 && on !== 'SIGHUP') {
     log.warn('the changed configuration takes apps away and waits for SIGHUP: nothing of it holds yet', {
       removed,
@@ -114,8 +120,7 @@ export async function takeOver(parts: Reloadable, next: Config, on: Trigger): Pr
   }
   const isSame =
     [added, removed, changed].every(apps => apps.length === 0) && before.log.level === next.log.level
-  if (!isSame)
-    await change(parts, { ...before, apps: next.apps, log: next.log, warnings: next.warnings }, changes)
+  if (!isSame) await change(parts, wanted, settings, { added, removed, changed })
   meter.configured(isSame ? 'unchanged' : 'applied')
   const unheard = await listen()
   meter.configInForce(restart.length === 0 && unheard === undefined)
@@ -130,14 +135,28 @@ export async function takeOver(parts: Reloadable, next: Config, on: Trigger): Pr
     if (!known.has(warning)) log.warn(warning)
 }
 
-async function change(parts: Reloadable, next: Config, { added, removed, changed }: Changes): Promise<void> {
+/** Apps that both have and that draw on other counters, as those of which a file has another key by now. */
+function rekeyed(before: EngineSettings, after: EngineSettings): readonly string[] {
+  const scopesOf = ({ limits }: AppSettings) =>
+    Object.values(limits)
+      .map(({ scope }) => scope)
+      .join(' ')
+  const known = new Map(before.apps.map(app => [app.id, scopesOf(app)]))
+  return after.apps.filter(app => (known.get(app.id) ?? scopesOf(app)) !== scopesOf(app)).map(idOf)
+}
+
+async function change(
+  parts: Reloadable,
+  next: Config,
+  settings: EngineSettings,
+  { added, removed, changed }: Pick<Changes, 'added' | 'removed' | 'changed'>,
+): Promise<void> {
   const { clock, current, credentials, signers, log, meter, engine } = parts
   const touched = new Set([...added, ...changed])
   const apps = next.apps.filter(({ id }) => touched.has(id))
   // All that can fail comes before anything is changed.
   const fresh = await Promise.all(apps.map(async app => [app.id, await appCredentials(app, clock)] as const))
   const signing = await signersIn({ apps }, clock)
-  const settings = { ...engineSettings(next), renewEvery: current.settings().renewEvery }
   const before = new Map(current.settings().apps.map(app => [app.id, JSON.stringify(app)]))
   // Budgets that are shared may have changed for an app of which the file says what it said.
   const shared = settings.apps.filter(({ id }) => !touched.has(id) && before.has(id))
@@ -159,6 +178,6 @@ async function change(parts: Reloadable, next: Config, { added, removed, changed
   })
 }
 
-function idOf({ id }: AppConfig): string {
+function idOf({ id }: Pick<AppConfig, 'id'>): string {
   return id
 }

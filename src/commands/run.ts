@@ -141,7 +141,8 @@ export class Daemon {
 
   /** Takes over what the file of the configuration says when it changes. What is answered asks for it at once. */
   follow(file: Pick<Reloading, 'path' | 'seen' | 'read'>): () => void {
-    const { clock, log, meter } = this.#parts
+    const { clock, credentials, log, meter } = this.#parts
+    const { hasNewKey } = credentials
     const refused = (why: object) => {
       log.error('the configuration cannot be taken over: nothing changes', why)
       meter.configured('refused')
@@ -149,7 +150,7 @@ export class Daemon {
     }
     const signal = this.#watching.signal
     const takingOver = (next: Config, on: Trigger) => this.takeOver(next, on)
-    return followFile({ ...file, clock, signal, refused, takeOver: takingOver }).ask
+    return followFile({ ...file, clock, hasNewKey, signal, refused, takeOver: takingOver }).ask
   }
 
   /** Takes over another configuration, as `takeOver` says. Throws SecretError, and nothing has changed then. */

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { systemClock } from '../clock/system.ts'
 import { loadConfig } from '../config/load.ts'
-import { connect, connectionProblem } from '../postgres/connect.ts'
+import { type AddressKey, connect, connectionProblem } from '../postgres/connect.ts'
 import { type Answered, Console, describing, mayTakeRole, StatementRefused } from '../postgres/console.ts'
 import { hasMigrations } from '../postgres/migrate.ts'
 import { type Statement, split, statementsOf } from '../postgres/sql-text.ts'
@@ -37,11 +37,11 @@ const patience = 300_000
 export async function sql(query: string | undefined, options: SqlOptions): Promise<void> {
   const texts = query === undefined ? options.command : [query, ...options.command]
   const input = await inputOf(texts, options)
-  const { url, role, stop } = await databaseOf(options)
+  const { url, key, role, stop } = await databaseOf(options)
   const connection = { url, poolSize: 1, statementTimeout: patience, lockTimeout: 10_000, role: '' }
   let pool = connect(connection)
   try {
-    const problem = await connectionProblem(pool)
+    const problem = await connectionProblem(pool, key)
     if (problem) throw new CommandError(problem)
     if (options.url === undefined && !(await hasMigrations(pool))) throw new CommandError(notPrepared)
     const taken = options.write ? role : (await mayTakeRole(pool, reader)) ? reader : role
@@ -76,13 +76,14 @@ async function inputOf(
 
 interface Opened {
   readonly url: string
+  readonly key?: AddressKey
   /** The role of the daemon. */
   readonly role: string
   readonly stop: () => Promise<void>
 }
 
 async function databaseOf({ config: path, demo, dataDir, url }: SqlOptions): Promise<Opened> {
-  if (url !== undefined) return { url, role: '', stop: async () => {} }
+  if (url !== undefined) return { url, key: '--url', role: '', stop: async () => {} }
   if (demo) {
     const { startEmbedded } = await loadEmbeddedPostgres()
     const started = await startEmbedded({ dataDir, clock: systemClock, whenOwned: 'join' })
@@ -92,7 +93,8 @@ async function databaseOf({ config: path, demo, dataDir, url }: SqlOptions): Pro
   }
   const config = await loadConfig(path, { env: process.env })
   const database = await openDatabase(config, 'join')
-  return { ...database, role: config.database.role }
+  const key = config.database.directUrl ? 'database.directUrl' : 'database.url'
+  return { ...database, key, role: config.database.role }
 }
 
 /** Statements of which one begins or ends a transaction are in those, and in none of ours. */

@@ -206,10 +206,13 @@ function addressSecrets(address: string): readonly string[] {
   return [address, password, decoded(password), `${decoded(username)}:${decoded(password)}`]
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+/** What is written as it is stays so, as a percent sign that begins no escape. */
+export function decoded(text: string): string {
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, escaped => {
+    try {
+      return decodeURIComponent(escaped)
+    } catch {
+      return escaped
+    }
+  })
 }

@@ -93,7 +93,7 @@ const playersService = section({
   counters: oneOf(['credential', 'app'])
     .prefault('credential')
     .describe(
-      'Whose requests the provider counts together: those of all apps with one REST key, or those of each app. credential is the stricter reading.',
+      'Whose requests the provider counts together: those of all apps with one REST key, or those of each app. credential is the stricter reading, in which apps of different limits on one key keep the strictest rates of them together.',
     ),
   limits: oneOf(playerLimitReadings)
     .prefault('joint')

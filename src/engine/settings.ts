@@ -59,7 +59,7 @@ export interface EngineSettings {
   readonly roomMemory: number
   /** Rooms of an app that are remembered at most; the others have their turn from the store. */
   readonly mostRooms: number
-  /** Total deadline of one request, ms. */
+  /** Total deadline of one request, ms: the longest of all services. */
   readonly deadline: number
   /** How many shards the apps are spread over. */
   readonly shards: number

@@ -32,6 +32,8 @@ const rememberedSecrets = 4_096
 export function createCredentials(options: CredentialOptions) {
   const { tokenHeader = credentialHeaders.token, uidHeader = credentialHeaders.uid } = options
   const apps = new Map(Object.entries(options.apps))
+  const keys = new Map<string, string>()
+  let isRekeyed = false
   const known = new Set<string>()
   const remember = (secret: string) => {
     known.delete(secret)
@@ -46,7 +48,10 @@ export function createCredentials(options: CredentialOptions) {
         const rest = apps.get(app)?.rest
         if (!rest) throw new CredentialError('the app has no key and secret')
         const secret = remember(await rest.secret.current())
-        const pair = remember(`${await rest.key.current()}:${secret}`)
+        const key = await rest.key.current()
+        isRekeyed ||= keys.has(app) && keys.get(app) !== key
+        keys.set(app, key)
+        const pair = remember(`${key}:${secret}`)
         return { authorization: `Basic ${remember(Buffer.from(pair).toString('base64'))}` }
       }
       const classroom = apps.get(app)?.classroom
@@ -61,8 +66,15 @@ export function createCredentials(options: CredentialOptions) {
       const sources = Object.values((family === 'classroom' ? classroom : rest) ?? {})
       return (await Promise.all(sources.map(source => source.refresh()))).includes(true)
     },
+    /** Whether an app sends another key since this was asked last: by its key the provider may count what it sends. */
+    hasNewKey: (): boolean => {
+      const told = isRekeyed
+      isRekeyed = false
+      return told
+    },
     /** Takes other ones for an app from now on; none where they are left out. */
     replace: (app: string, by: AppCredentials | undefined) => {
+      keys.delete(app)
       if (by) apps.set(app, by)
       else apps.delete(app)
     },
@@ -77,11 +89,11 @@ interface RereadOptions {
   readonly clock: Clock
   /** Age in ms after which the token is read again although nobody complained. */
   readonly maxAge: number
-  /** Refusals cause one reading in so long, ms. */
+  /** Refusals, and readings that fail, cause one reading in so long, ms. */
   readonly pause?: number
 }
 
-/** Refusals follow each other, and to read a secret may mean to run a program: they cause one reading in so long, ms. */
+/** Refusals and failures follow each other, and to read a secret may mean to run a program: they cause one reading in so long, ms. */
 const REFUSAL_PAUSE_MS = 5_000
 
 /**
@@ -93,6 +105,7 @@ export function rereadToken(options: RereadOptions) {
   let held: { readonly token: string; readonly readAt: number } | undefined
   let reading: Promise<string> | undefined
   let refusedAt = Number.NEGATIVE_INFINITY
+  let failedAt = Number.NEGATIVE_INFINITY
   const reread = () => {
     reading ??= read()
       .then(text => {
@@ -110,8 +123,12 @@ export function rereadToken(options: RereadOptions) {
     async current(): Promise<string> {
       if (!held) return reread()
       const { token, readAt } = held
-      if (clock.monotonic() - readAt < maxAge) return token
-      return reread().catch(() => token)
+      const now = clock.monotonic()
+      if (now - readAt < maxAge || now - failedAt < pause) return token
+      return reread().catch(() => {
+        failedAt = clock.monotonic()
+        return token
+      })
     },
     /** Reads it again where it was refused; true when it is another one than before. */
     async refresh(): Promise<boolean> {

@@ -210,8 +210,8 @@ interface Running {
 
 /**
  * One signal for the total deadline of a request and for the caller's own signal. Unlike AbortSignal.any and
- * AbortSignal.timeout it leaves nothing behind on a signal that outlives the request. All requests have as long, so that the
- * first of them is over first: one timer serves them all.
+ * AbortSignal.timeout it leaves nothing behind on a signal that outlives the request. All requests to a service have as long,
+ * so that the first of them is over first: one timer serves them all.
  */
 export class Deadlines {
   readonly #clock: Clock

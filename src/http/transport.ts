@@ -31,6 +31,8 @@ export interface ProviderSettings {
   readonly url: string
   /** Most bytes of a body; 8 MiB unless told. */
   readonly bodyBytes?: number
+  /** From the call to the last byte, ms; what `limits` says unless told. */
+  readonly deadline?: number
 }
 
 interface TransportLimits extends ConnectionLimits {
@@ -80,13 +82,13 @@ interface Provider {
   /** It is on this machine. */
   readonly isNear: boolean
   readonly bodyBytes: number
+  readonly deadlines: Deadlines
   readonly clock: ServerClock
 }
 
 /** The transport over real connections. */
 export class HttpTransport implements Transport {
   readonly #options: TransportOptions
-  readonly #deadlines: Deadlines
   readonly #providers: ReadonlyMap<string, Provider>
   /** Connections to this machine. */
   readonly #direct: Agency
@@ -96,8 +98,7 @@ export class HttpTransport implements Transport {
   constructor(options: TransportOptions) {
     this.#options = options
     const limits = { ...defaultLimits, ...options.limits }
-    this.#deadlines = new Deadlines(options.clock, limits.total)
-    this.#providers = openProviders(options)
+    this.#providers = openProviders(options, limits.total)
     const { agent, proxy } = options
     this.#direct = agent ?? createAgent(limits)
     this.#outward = agent ?? (proxy === undefined ? this.#direct : createAgent(limits, proxy))
@@ -109,7 +110,7 @@ export class HttpTransport implements Transport {
     const provider = this.#providers.get(operation.family)
     if (!provider) throw new Error(`no base URL is configured for ${operation.family}`)
     const startedAt = clock.monotonic()
-    const deadline = this.#deadlines.start(signal)
+    const deadline = provider.deadlines.start(signal)
     const id = request.requestId ?? random.uuid()
     const trace: Trace = { requestId: id }
     try {
@@ -139,7 +140,7 @@ export class HttpTransport implements Transport {
 
   /** Waits for no answer any more that is still to come. */
   giveUp(): void {
-    this.#deadlines.cancelAll()
+    for (const { deadlines } of this.#providers.values()) deadlines.cancelAll()
   }
 
   /** Lets running requests end (each has its total deadline) and closes all connections. */
@@ -221,8 +222,11 @@ export class HttpTransport implements Transport {
   }
 }
 
-function openProviders({ providers, clock, proxy }: TransportOptions): ReadonlyMap<string, Provider> {
-  const open = ({ url, bodyBytes = defaultBodyBytes }: ProviderSettings): Provider => {
+function openProviders(
+  { providers, clock, proxy }: TransportOptions,
+  total: number,
+): ReadonlyMap<string, Provider> {
+  const open = ({ url, bodyBytes = defaultBodyBytes, deadline = total }: ProviderSettings): Provider => {
     const { origin, pathname, hostname, port, protocol } = new URL(url)
     const isNear = isLoopback(hostname)
     const through = proxy === undefined || isNear ? '' : ` through the proxy ${new URL(proxy).host}`
@@ -234,6 +238,7 @@ function openProviders({ providers, clock, proxy }: TransportOptions): ReadonlyM
       prefix,
       isNear,
       bodyBytes,
+      deadlines: new Deadlines(clock, deadline),
       clock: createServerClock(clock),
     }
   }

@@ -132,7 +132,10 @@ export async function auditLedger(
   for (const row of counted) {
     const isOfRow = (other: { readonly scope: string; readonly group: string }) =>
       other.scope === row.scope && other.group === row.group
-    const rates = limits.find(isOfRow)?.rates ?? []
+    const isWithin = (limit: AuditedLimit) =>
+      row.scope.startsWith(`${limit.scope} `) && limit.group === row.group
+    // Of lists of players each channel may have a counter of its own.
+    const rates = (limits.find(isOfRow) ?? limits.find(isWithin))?.rates ?? []
     const windows = await measure(pool, row, rates)
     const byPurpose = Object.fromEntries(purposed.filter(isOfRow).map(each => [each.purpose, each.debits]))
     groups.push({ ...row, purposes: byPurpose, windows, verdict: verdictOf(row, windows) })

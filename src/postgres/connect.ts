@@ -241,8 +241,8 @@ export async function readOnlyProblem(
   return `the database of ${key} takes no rows: it, or the user, was set to read only, as is done where a disk is full`
 }
 
-/** Which address of the configuration is spoken of. */
-export type AddressKey = 'database.url' | 'database.directUrl' | 'database.readUrl'
+/** Which address is spoken of: one of the configuration, or that of the command line. */
+export type AddressKey = 'database.url' | 'database.directUrl' | 'database.readUrl' | '--url'
 
 const poolerTexts: Readonly<Record<AddressKey, string>> = {
   'database.url':
@@ -250,6 +250,7 @@ const poolerTexts: Readonly<Record<AddressKey, string>> = {
     'its settings (docs/postgres.md, "Poolers")',
   'database.directUrl': 'database.directUrl is the address of a pooler: give that of the database itself',
   'database.readUrl': 'database.readUrl is the address of a pooler: give that of the database itself',
+  '--url': '--url is the address of a pooler: give that of the database itself',
 }
 
 /** pgbouncer takes no settings of a session, and says so. */

@@ -198,7 +198,8 @@ const settleFeed = statement(
                and own.closed_at is null))))
    ), settled as (
      update ingest.gap g
-     set state = case when r.lost then 'lost' else 'repaired' end, updated_at = ingest.clock(),
+     set state = case when r.lost then 'lost' else 'repaired' end,
+         updated_at = case when r.lost and g.state = 'lost' then g.updated_at else ingest.clock() end,
          detail = 'every room known by then has been read to its end since; one that only this range named is missing'
      from ready r where g.id = r.id and ${owned}
    )
@@ -235,7 +236,7 @@ const forget = statement(
      where w.first is not null
    ), known as (
      update ingest.gap g set sequence_from = w.first, sequence_to = w.last, state = 'lost', updated_at = ingest.clock()
-     from waiting w where ${waitingGap}
+     from waiting w where ${waitingGap} and (g.sequence_from, g.sequence_to, g.state) <> (w.first, w.last, 'lost')
      returning 1
    )
    insert into ingest.gap (app_id, stream, series, unit, sequence_from, sequence_to, reason, state, detail, first_seen_at, updated_at)

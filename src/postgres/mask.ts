@@ -39,8 +39,12 @@ const otherField =
 /** A shorter ID is looked for only where IDs stand: as a word of other texts it may mean anything. */
 export const shortest = 6
 
-/** What may be an ID inside a text, with and without what an address of mail has. */
-const words = [/[\p{L}\p{N}_.@+-]+/gu, /[\p{L}\p{N}_-]+/gu]
+/** What may be an ID inside a text: with all that stands between two of its letters, with what an address of mail has, and without. */
+const words = [
+  /[\p{L}\p{N}_](?:[^\s"'<>\\,;]*[\p{L}\p{M}\p{N}_])?/gu,
+  /[\p{L}\p{M}\p{N}_.@+-]+/gu,
+  /[\p{L}\p{M}\p{N}_-]+/gu,
+]
 
 /** A room that a text of JSON names, as it stands there. */
 const roomOfText = /"roomUuid"\s*:\s*("(?:[^"\\]|\\.)*")/g

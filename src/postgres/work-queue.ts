@@ -66,8 +66,8 @@ const split = statement(
      update ingest.work_item w
      set state = 'split', stream_state = null, not_before = null, version = w.version + 1, updated_at = ingest.clock()
      where ${same}
-     returning w.origin
-   ), ${worked('(select origin from moved)')}
+     returning w.origin, w.falls_back_to
+   ), ${worked('(select origin from moved)', '(select falls_back_to from moved)')}
    select from moved`,
 )
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { createSandbox, demoApp, type Listening, listen, type Sandbox } from '../../sandbox/src/index.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import {
@@ -14,6 +14,8 @@ import {
   ParameterError,
   readBatch,
 } from '../../src/index.ts'
+import { migrateUp } from '../../src/postgres/migrate.ts'
+import { execute } from '../support/databases.ts'
 import { cloneDatabase, type TestDatabase } from '../support/postgres.ts'
 
 let database: TestDatabase
@@ -29,9 +31,13 @@ beforeAll(async () => {
     switches: { playerFailRate: 0 },
   })
   provider = await listen(sandbox)
+  client = await openClient({ config: config() })
+})
+
+function config(): ConfigInput {
   const { id, uid, token, plan, rest } = demoApp
   const { url } = provider
-  const config: ConfigInput = {
+  return {
     database: { url: database.url },
     provider: { classroom: { url }, analytics: { url }, players: { url } },
     apps: [
@@ -39,8 +45,7 @@ beforeAll(async () => {
       { id: 'bare', region: 'eu', plan: 'starter', classroom: { uid, token } },
     ],
   }
-  client = await openClient({ config })
-})
+}
 
 afterAll(async () => {
   await client.close()
@@ -139,6 +144,20 @@ describe('the library', () => {
 
   test('knows the apps of its configuration only', () => {
     expect(() => client.app('nobody')).toThrow('the configuration has no app nobody; it has demo, bare')
+  })
+
+  test('asks the database anew that was not prepared, or away, when it was asked first', async () => {
+    const address = new URL(database.url)
+    address.pathname = `${address.pathname}_later`
+    const name = address.pathname.slice(1)
+    await execute(database.url, `create database ${name}`)
+    onTestFinished(() => execute(database.url, `drop database ${name} with (force)`))
+    const later = await openClient({ config: { ...config(), database: { url: address.href } } })
+    onTestFinished(() => later.close())
+    const { players } = later.app('demo')
+    await expect(players.listPlayers()).rejects.toThrow('the database lacks migrations')
+    await migrateUp({ url: address.href })
+    expect(await players.listPlayers()).toHaveProperty('players')
   })
 
   test('refuses a wrong configuration', async () => {

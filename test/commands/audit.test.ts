@@ -16,9 +16,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-audit-'))
   config = join(folder, 'penstock.yaml')
   const url = 'https://provider.example'
+  const players = { url, counters: 'app', limits: 'split' }
   const settings = {
     database: { url: database.url, role: 'penstock_runtime' },
-    provider: { classroom: { url }, analytics: { url, counters: 'app' } },
+    provider: { classroom: { url }, analytics: { url, counters: 'app' }, players },
     apps: [
       {
         ...{ id: '0a1b2c', region: 'ap', plan: 'standard' },
@@ -97,4 +98,12 @@ it('ends with 1 and names the group when a limit was broken', async () => {
     },
   ])
   expect(stderr).toContain('call-search of 0a1b2c')
+})
+
+it('counts lists of each channel against the limits of players-list, where each has a counter of its own', async () => {
+  await debits(400, 4)
+  await execute(database.url, `update ingest.debit set scope = '0a1b2c room 1', limit_group = 'players-list'`)
+  const { code, stdout } = await penstock(['audit', '--config', config])
+  expect(stdout).toMatch(/^0a1b2c room 1 +players-list +4 +- +a second +2 +3 +- +broken$/m)
+  expect(code).toBe(1)
 })

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { restOf } from '../../src/commands/app-settings.ts'
 import { deploymentOf, engineSettings } from '../../src/commands/engine-settings.ts'
 import { clientApps } from '../../src/commands/wiring/client.ts'
+import { mixedPlans } from '../../src/commands/wiring/counters.ts'
 import { longestPauses, qualityAsked } from '../../src/commands/wiring/parts.ts'
+import type { Config } from '../../src/config/config.ts'
 import { loadConfig, readConfig } from '../../src/config/load.ts'
 import { appEvents } from '../../src/provider/classroom/index.ts'
 import { configuredStreams, streams } from '../../src/streams/index.ts'
@@ -247,6 +249,25 @@ describe('what the engine is told of cloud players', () => {
     const scopes = apps.flatMap(({ limits }) => limits['players-list']?.scope ?? [])
     expect(scopes).toEqual(Array(3).fill(expect.stringMatching(/^key:[0-9a-f]{16}$/)))
     expect(new Set(scopes).size).toBe(1)
+  })
+
+  it('holds apps of one credential to the strictest of their limits', async () => {
+    const { provider, ...config } = await load()
+    const countedBy = (counters: 'credential' | 'app'): Config => {
+      return { ...config, provider: { ...provider, players: { ...provider.players!, counters } } }
+    }
+    const rates = (counters: 'credential' | 'app') => {
+      const { apps } = engineSettings(countedBy(counters))
+      return apps.flatMap(({ limits }) => [limits['players-list-all']?.rates[0]?.requests ?? []].flat())
+    }
+    expect(rates('app')).toEqual([4, 10, 10])
+    expect(rates('credential')).toEqual([4, 4, 4])
+    expect(mixedPlans(countedBy('app'))).toEqual([])
+    expect(mixedPlans(countedBy('credential'))).toEqual([
+      expect.stringMatching(
+        /^3 apps .* players-list-all \(4 a second, 20 a minute\); .* provider\.players\.counters: app$/,
+      ),
+    ])
   })
 
   it('has the limits read as the operator says, and waits for the slowest service', async () => {

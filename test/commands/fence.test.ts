@@ -34,8 +34,20 @@ it('lends the shard of an app and leaves all others free', async () => {
   const neighbour = await fences.acquire('college')
   expect(await held()).toEqual([shard, shardOf('college', shards)].sort((a, b) => a - b))
   await lent!.giveBack()
+  // Whoever waits for the budget of one app keeps no daemon from another one.
+  expect(await held()).toEqual([shardOf('college', shards)])
   await neighbour!.giveBack()
   expect(await held()).toEqual([])
+})
+
+it('gives a shard back when the last request of its app has ended', async () => {
+  const fences = borrow()
+  const [one, other] = [await fences.acquire(app), await fences.acquire(app)]
+  await one!.giveBack()
+  expect(await held()).toEqual([shard])
+  await other!.giveBack()
+  expect(await held()).toEqual([])
+  expect((await fences.acquire(app))!.fence).toMatchObject({ shard, epoch: 2 })
 })
 
 it('keeps nothing where the shard changes hands', async () => {

@@ -2,7 +2,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { credentialsOf, databasePassword, signersIn } from '../../src/commands/wiring/services.ts'
+import { systemClock, systemRandom } from '../../src/clock/system.ts'
+import {
+  credentialsOf,
+  databasePassword,
+  openTransport,
+  signersIn,
+} from '../../src/commands/wiring/services.ts'
 import { readConfig } from '../../src/config/load.ts'
 
 /** A configuration whose secrets lie in files, and a clock that is moved by hand. */
@@ -58,6 +64,21 @@ describe('secrets in files that are rotated', () => {
     expect(credentials.known()).toEqual(expect.arrayContaining(['s1', 's2', 't2']))
   })
 
+  it('tell once that there is another key, by which requests are counted', async () => {
+    const { config, clock, write, advance } = await stage()
+    const credentials = await credentialsOf(config, clock)
+    const ask = async (files: Readonly<Record<string, string>>) => {
+      await write(files)
+      advance(5_000)
+      await credentials.refresh('a', 'analytics')
+      await credentials.headers('a', 'analytics')
+      return [credentials.hasNewKey(), credentials.hasNewKey()]
+    }
+    await credentials.headers('a', 'analytics')
+    expect(await ask({ secret: 's2' })).toEqual([false, false])
+    expect(await ask({ key: 'k2' })).toEqual([true, false])
+  })
+
   it('are not read for each refusal, but after a pause', async () => {
     const { config, clock, write, advance } = await stage()
     const credentials = await credentialsOf(config, clock)
@@ -97,4 +118,22 @@ describe('secrets in files that are rotated', () => {
     advance(5_000)
     expect(await password()).toBe('p 2')
   })
+
+  it('hold a percent sign that stands for itself, as the driver has it', async () => {
+    const { config, clock, write } = await stage()
+    await write({ url: 'postgres://me:5%40x%20%zz%@db/penstock' })
+    const password = (await databasePassword(config.database.url, clock))!
+    expect(await password()).toBe('5@x %zz%')
+  })
+})
+
+it('a proxy takes a password with a percent sign that stands for itself', async () => {
+  const text = `
+provider: { classroom: { url: "https://x.example" }, proxy: "http://me:100%@127.0.0.1:1" }
+apps: [{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }]`
+  const config = await readConfig(text, { name: 'text', env: {}, folder: '.' })
+  const { clock, random } = { clock: systemClock, random: systemRandom }
+  const credentials = await credentialsOf(config, clock)
+  const transport = await openTransport(config, { clock, random, credentials })
+  await transport.close()
 })

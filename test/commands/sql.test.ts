@@ -220,3 +220,19 @@ apps: [{ id: a1, region: ap, plan: premium, classroom: { uid: u, token: t } }]`,
     'penstock: the database is not prepared: run `penstock migrate up` first\n',
   ])
 })
+
+test('sql names the address that leads nowhere as it was given', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-sql-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const config = join(folder, 'penstock.yaml')
+  const nowhere = 'postgres://me@127.0.0.1:1/x'
+  const app = '{ id: a, region: ap, plan: premium, classroom: { uid: u, token: t } }'
+  await writeFile(
+    config,
+    `database: { url: "${database.url}", directUrl: "${nowhere}" }\nprovider: { classroom: { url: "https://x.example" } }\napps: [${app}]\n`,
+  )
+  const given = await penstock(['sql', 'select 1', '--url', nowhere])
+  expect(given.stderr).toContain('the database of --url, 127.0.0.1:1, cannot be reached')
+  const configured = await penstock(['sql', 'select 1', '--config', config])
+  expect(configured.stderr).toContain('the database of database.directUrl, 127.0.0.1:1, cannot be reached')
+})

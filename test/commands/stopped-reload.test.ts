@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { followFile, sightingOf } from '../../src/commands/reload.ts'
 import { openEndpoints } from '../../src/commands/wiring/endpoints.ts'
@@ -50,6 +51,7 @@ it('a configuration that was being read when the daemon was told to stop is not 
     },
     takeOver: async (_next, on) => void taken.push(on),
     refused: () => taken.push('refused'),
+    hasNewKey: () => false,
   })
   ask()
   await begun.promise
@@ -57,4 +59,40 @@ it('a configuration that was being read when the daemon was told to stop is not 
   read.resolve({} as Config)
   await clock.advance(0)
   expect(taken).toEqual([])
+})
+
+it('a key that changes has the configuration read again, and no file that is being written', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'penstock-')), 'penstock.yaml')
+  await writeFile(path, '')
+  const clock = new VirtualClock()
+  const stopping = new AbortController()
+  const taken: string[] = []
+  let isNew = false
+  followFile({
+    ...{ path, clock, seen: await sightingOf(path), signal: stopping.signal },
+    read: async () => ({}) as Config,
+    takeOver: async (_next, on) => {
+      isNew = false
+      taken.push(on)
+    },
+    refused: () => taken.push('refused'),
+    hasNewKey: () => isNew,
+  })
+  const look = async () => {
+    await clock.advance(2_000)
+    await setTimeout(50)
+  }
+  await look()
+  isNew = true
+  await writeFile(path, 'half')
+  await look()
+  expect(taken).toEqual([])
+  await writeFile(path, 'whole of it')
+  await look()
+  await look()
+  expect(taken).toEqual(['the file changed'])
+  isNew = true
+  await look()
+  stopping.abort()
+  expect(taken).toEqual(['the file changed', 'a key changed'])
 })

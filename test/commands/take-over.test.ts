@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { engineSettings } from '../../src/commands/engine-settings.ts'
-import { takeOver } from '../../src/commands/reload.ts'
+import { type Trigger, takeOver } from '../../src/commands/reload.ts'
 import { readConfig } from '../../src/config/load.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -8,14 +11,15 @@ interface Said {
   readonly id: string
   readonly plan?: string
   readonly secret?: string
+  readonly keyFile?: string
   readonly signing?: string
 }
 
 function read(apps: readonly Said[], more: object = {}) {
   const said = {
     provider: { analytics: { url: 'https://x.example' }, players: { url: 'https://x.example' } },
-    apps: apps.map(({ id, plan = 'premium', secret = 's', signing }) => ({
-      ...{ id, plan, region: 'ap', rest: { key: 'shared', secret } },
+    apps: apps.map(({ id, plan = 'premium', secret = 's', keyFile, signing }) => ({
+      ...{ id, plan, region: 'ap', rest: { ...(keyFile ? { keyFile } : { key: 'shared' }), secret } },
       ...(signing && { notifications: { secret: signing } }),
     })),
     ...more,
@@ -55,7 +59,7 @@ async function daemon(...apps: readonly Said[]) {
         ),
     },
   }
-  const take = async (on: 'SIGHUP' | 'the file changed', next: ReturnType<typeof read>, unheard?: string) => {
+  const take = async (on: Trigger, next: ReturnType<typeof read>, unheard?: string) => {
     const listen = async () => {
       note('listens')(signers.map(({ app }) => app))
       return unheard
@@ -137,4 +141,24 @@ it('what is not in force where nobody can listen is said with its reason', async
   const done = await take('the file changed', read([{ id: 'a', signing: 'one' }]), taken)
   expect(done).toContainEqual(['in force', false])
   expect(done).toContainEqual(['failed', 'notifications are not taken', { reason: taken }])
+})
+
+it('an app whose key is another one by now is counted by that, though the file says the same of it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-take-over-'))
+  try {
+    const keyFile = join(folder, 'key')
+    await writeFile(keyFile, 'one')
+    const said = [{ id: 'a', keyFile }, { id: 'b' }]
+    const { take, current } = await daemon(...said)
+    const scopeOf = () => current.settings().apps[0]!.limits['call-search']!.scope
+    const before = scopeOf()
+    expect(await take('a key changed', read(said))).toContainEqual(['outcome', 'unchanged'])
+    await writeFile(keyFile, 'two')
+    const done = await take('a key changed', read(said))
+    expect(done).toContainEqual(['credentials', 'a', true])
+    expect(done).toContainEqual(['drained', ['a', 'b'], ['a']])
+    expect(scopeOf()).not.toBe(before)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 })

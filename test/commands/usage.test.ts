@@ -51,6 +51,8 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [backfillOf('room-events'), /room-events does not go by time: .* ingest\.room_complete/],
   [backfillOf('app-events'), /app-events does not go by time: it hands out each event once/],
   [backfillOf('calls', '2026-03-02', '2026-03-01'), /--from must be earlier than --to/],
+  [['status', '--watch', '--json'], /option '--watch' cannot be used with option '--json'/],
+  [['status', '--check', '--watch'], /option '--watch' cannot be used with option '--check'/],
   [['migrate'], /penstock migrate up --config/],
   [['migrate', 'down'], /unknown command 'down'/],
   [[], /penstock demo --for 30s/],

@@ -114,6 +114,22 @@ describe('a token that is read again', () => {
     await expect(token.refresh()).rejects.toThrow('gone')
   })
 
+  it('is not tried at each request while it cannot be read', async () => {
+    const { clock, advance } = handClock()
+    let readings = 0
+    const read = async () => {
+      readings += 1
+      if (readings === 2) throw new Error('the program does not end')
+      return `t${readings}`
+    }
+    const token = rereadToken({ read, clock, maxAge: 60_000 })
+    await token.current()
+    advance(60_000)
+    expect([await token.current(), await token.current(), readings]).toEqual(['t1', 't1', 2])
+    advance(5_000)
+    expect([await token.current(), readings]).toEqual(['t3', 3])
+  })
+
   it('is refused when what was read is empty', async () => {
     const { clock } = handClock()
     const token = rereadToken({ read: async () => ' \n', clock, maxAge: 1_000 })

@@ -4,6 +4,8 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { seededRandom } from '../../sandbox/src/seeded.ts'
 import { systemClock } from '../../src/clock/system.ts'
+import { openTransport } from '../../src/commands/wiring/services.ts'
+import { readConfig } from '../../src/config/load.ts'
 import { LARGE_ANSWER } from '../../src/engine/ports.ts'
 import { createCredentials } from '../../src/http/authentication.ts'
 import { HttpTransport } from '../../src/http/transport.ts'
@@ -227,6 +229,31 @@ describe('credentials on the way', () => {
 })
 
 describe('the providers', () => {
+  it('are given up each after the deadline of its own', async () => {
+    const server = await startRawServer(() => {})
+    onTestFinished(() => server.close())
+    const text = `
+provider:
+  classroom: { url: "${server.url}", deadline: 1s }
+  analytics: { url: "${server.url}", deadline: 5m }
+apps: [{ id: app1, region: ap, plan: premium, classroom: { uid: u, token: t }, rest: { key: k, secret: s } }]`
+    const config = await readConfig(text, { name: 'text', env: {}, folder: '.' })
+    const ports = { clock: systemClock, random: seededRandom(1), credentials: staticCredentials }
+    const transport = await openTransport(config, ports)
+    onTestFinished(() => transport.close())
+    const range = { start_ts: 1, end_ts: 2, appid: 'app1' }
+    const search = transport.send('app1', requestLine(callSearch, range))
+    const begun = systemClock.monotonic()
+    expect(await transport.send('app1', readRoom)).toMatchObject({ ok: false, failure: { kind: 'timeout' } })
+    expect(systemClock.monotonic() - begun).toBeLessThan(5_000)
+    const still = await Promise.race([search, 'asks on'])
+    transport.giveUp()
+    expect([still, await search]).toMatchObject([
+      'asks on',
+      { failure: { text: 'the request was cancelled' } },
+    ])
+  })
+
   it('say so when a family has no base URL', async () => {
     const { transport } = await setUp(() => {})
     const request = { ...readRoom, operation: { ...roomEvents, family: 'players' as const } }

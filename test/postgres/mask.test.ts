@@ -59,6 +59,20 @@ describe('a person is masked', () => {
     })
   })
 
+  it.each(['auth0|5f7c8e', 'school:ann/7', 'अनीता-शर्मा', 'ann%40x'])(
+    'as a word that has more in it than letters: %s',
+    id => {
+      const mask = maskOf({}, ['user', id])
+      expect(inClass(mask, { cause: `left by ${id}.`, note: `(${id}): late` })).toEqual({
+        cause: expect.stringMatching(/^left by forgotten-\w{16}\.$/),
+        note: expect.stringMatching(/^\(forgotten-\w{16}\): late$/),
+      })
+      expect(inClass(mask, { deep: JSON.stringify({ user: id, called: 'Annie' }) })).toEqual({ deep: '' })
+      const letter = Buffer.from(`{"userUuid":"${id}","userName":"An`)
+      expect(Buffer.from(mask.letter(letter, 'r', true)).toString()).toMatch(/^\[withheld: /)
+    },
+  )
+
   it('and what was written, with all that came with it', () => {
     const message = { fromUser: { userUuid: 'ann' }, message: 'it is me', type: 1, mood: 'good' }
     expect(inClass(mask, message)).toEqual({ fromUser: { userUuid: pseudonym }, message: '', type: 1 })

@@ -50,6 +50,7 @@ const names = [
   '0034-late-by-the-log',
   '0035-shares-and-lengths',
   '0036-set-back-on-one-timeline',
+  '0037-classes-one-after-another',
 ]
 let migrated: TestDatabase
 beforeAll(async () => {

@@ -86,3 +86,17 @@ describe('a reader of one app', () => {
     await expect(client.query(`select ingest.make_reader('mine')`)).rejects.toMatchObject(denied)
   })
 })
+
+it.each(['analytics', 'classroom', 'information_schema'])(
+  'a reader is never called as a schema of something else: %s',
+  async name => {
+    const call = harness.db.rows('select ingest.make_reader($1)', [name])
+    await expect(call).rejects.toThrow(`the schema ${name} is none of a reader`)
+    expect(
+      await harness.db.value('select count(*)::int from pg_class where relnamespace = $1::regnamespace', [
+        name,
+      ]),
+    ).toBeGreaterThan(20)
+    expect(await harness.db.value('select to_regrole($1)', [name])).toBeNull()
+  },
+)

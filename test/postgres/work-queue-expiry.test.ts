@@ -118,6 +118,31 @@ describe('items that expire', () => {
     expect(await db.value(`select count(*)::int from ingest.work_item where state = 'pending'`)).toBe(0)
   })
 
+  it('that were fetched, and are asked for in parts once more, are as they were before', async () => {
+    await add(work('a', { from: 0, to: 10 }), work('b', { from: 0, to: 10 }))
+    await db.rows(
+      `insert into analytics.call (app_id, call_id, cname, created_at, finished, first_seen_at, updated_at)
+       select $1, c, 'c', $2, true, $2, $2 from unnest(array['a', 'b']) c`,
+      [app, iso(0)],
+    )
+    const [a] = await openItems(db)
+    await db.store.commitItem(itemPage(a!))
+    expect(await expire(db, 'call-sessions', at(1))).toBe(1)
+    await db.rows(`select ingest.mark_wanted('call-sessions', $1, null, $2, $3)`, [app, iso(0), iso(1)])
+    for (const item of await openItems(db)) {
+      const parts = [work(item.key, { part: '0.1', to: 5 }), work(item.key, { part: '0.2', from: 5, to: 10 })]
+      await db.store.splitItem(me, app, item, parts)
+    }
+    const [first] = await openItems(db)
+    await db.store.commitItem(itemPage(first!))
+    expect(await expire(db, 'call-sessions', at(6))).toBe(0)
+    const parts = await db.rows('select item, part, state from ingest.work_item order by 1, 2')
+    expect(parts.map(({ item, part, state }) => `${item} ${part} ${state}`)).toEqual([
+      ...['a 0 split', 'a 0.1 done', 'a 0.2 done', 'b 0 split', 'b 0.1 lost', 'b 0.2 lost'],
+    ])
+    expect(await gaps()).toMatchObject([{ series: 'b', from: 0, to: 10, state: 'lost' }])
+  })
+
   it('that are parts of one call with one begin are one gap, repaired when all of them were had after all', async () => {
     const part = (name: string) => work('a', { stream: 'call-metrics', part: name, from: 0, to: 10 })
     await add(part('0/0'), part('0/1'))

@@ -122,7 +122,7 @@ export async function createHands({
   const credentials = await credentialsOf(config, clock)
   const client = createClient({
     ...{ clock, random, deadline, queue: createPlainQueue() },
-    transport: await openTransport(config, { clock, random, agent, credentials, deadline }),
+    transport: await openTransport(config, { clock, random, agent, credentials }),
     ...{ ledger: createLedger(pool), intents: createIntentStore(pool) },
     fences: {
       acquire: async app => {

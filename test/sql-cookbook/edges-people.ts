@@ -1,4 +1,4 @@
-import type { Edge } from './edges.ts'
+import type { Case, Edge } from './edges.ts'
 
 const bell = '2026-02-02 10:00'
 const room = (app: string, name: string, at = bell) =>
@@ -24,6 +24,15 @@ const classOf = (app: string, ids: Readonly<Record<'ann' | 'bob' | 'eve' | 'tim'
   insert into analytics.call_session (app_id, call_id, sid, uid, joined_at, left_at)
   select '${app}', 'call', 's' || u, u, '${bell}', '${bell}'::timestamptz + interval '10 minutes'
   from unnest(array['71', '72', '73', '9001']) u;`
+
+/** Of what stands before the number and behind it, the ID has the same sign for both. */
+const overlapping: Case = {
+  name: 'an ID that is too short for the rule has no number in it',
+  meanwhile: `update ingest.app set user_link = 'pupil-{uid}-' where app_id = 'by rule';
+    update classroom.attendance set user_uuid = 'pupil-' where app_id = 'by rule' and user_uuid = 'pupil-!'`,
+  query: `select user_uuid, linked_by from classroom.user_call where app_id = 'by rule' and user_uuid = 'pupil-'`,
+  expected: [['pupil-', 'none']],
+}
 
 export const links: Edge = {
   about: 'who somebody of a class was in its call',
@@ -71,6 +80,7 @@ export const links: Edge = {
         ['pupil-74', 'none', null],
       ],
     },
+    overlapping,
     {
       name: 'nothing tells where it says so',
       query: `select distinct linked_by, count(sid)::int from classroom.user_call where app_id = 'by nothing' group by 1`,

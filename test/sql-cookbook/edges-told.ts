@@ -189,6 +189,25 @@ export const lateTeachers: Edge = {
       query: `select user_uuid, minutes_late from classroom.late_arrival where app_id = 'late teachers'`,
       expected: [['ann', 6]],
     },
+    {
+      name: 'are no students among those who are there',
+      query: `select ${minute('at')}, people, students from classroom.head_count where app_id = 'late teachers' order by at`,
+      expected: [
+        [-5, 1, 0],
+        [6, 2, 1],
+        [10, 1, 1],
+        [12, 2, 1],
+        [13, 1, 1],
+        [14, 2, 1],
+        [20, 3, 1],
+        [60, 0, 0],
+      ],
+    },
+    {
+      name: 'and not in either half of a class',
+      query: `select round(students_first_half::numeric, 2)::float8, students_second_half from classroom.attention where app_id = 'late teachers'`,
+      expected: [[0.8, 1]],
+    },
   ],
   mutants: [
     {

@@ -5,7 +5,7 @@ import { floorTo, type Range } from '../../planning/ranges.ts'
 import type { RangeLimits } from '../../planning/windows.ts'
 import { spacingOf } from '../../provider/limits.ts'
 import { appSettings } from '../app-settings.ts'
-import { analyticsScope } from '../wiring/counters.ts'
+import { counterScope } from '../wiring/counters.ts'
 
 /** How a range is cut; all in seconds. */
 export interface Cut extends Pick<RangeLimits, 'availableData' | 'dataDelay'> {
@@ -57,8 +57,8 @@ function isEmpty({ from, to }: Range): boolean {
  * as slowly as the budget lasts.
  */
 export function leadOf(config: Config, app: AppConfig, group: string): number {
-  const scope = analyticsScope(config, app)
-  const sharing = config.apps.filter(each => analyticsScope(config, each) === scope)
+  const scope = counterScope(config, app, 'analytics')
+  const sharing = config.apps.filter(each => counterScope(config, each, 'analytics') === scope)
   const series = sharing.reduce((sum, each) => sum + seriesIn(config, each, group), 0)
   const { rates } = appSettings(config, app).limits[group]!
   return Math.ceil(LOOK_EVERY_MS / 1_000 + FIRST_LEAD + Math.max(1, series) * spacingOf(rates))

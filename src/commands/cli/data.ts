@@ -33,13 +33,19 @@ Examples:
     .action(async options => (await import('../migrate.ts')).status(options))
 }
 
+const watching = new Option(
+  '--watch',
+  'go on: draw it anew on a terminal, else print the verdict whenever its state changes',
+)
+watching.conflicts(['json', 'check'])
+
 function addReadings(program: NotedCommand): void {
   program
     .command('status')
     .description('how it goes: the verdict, the backlog, how late it is, gaps and dead letters')
     .addOption(configOption())
     .option('--json', 'print JSON')
-    .option('--watch', 'go on: draw it anew on a terminal, else print the verdict whenever its state changes')
+    .addOption(watching)
     .option('--check', 'print the verdict alone; end with 1 when it is behind, losing or stopped')
     .notes(`
 Reads the database, and asks the daemon at http.listen what it sees by itself; either is enough.

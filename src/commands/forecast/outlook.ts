@@ -17,7 +17,7 @@ import { plans } from '../../provider/limits.ts'
 import { mapValues } from '../../settings/leaf.ts'
 import type { Stream, WindowSettings, WindowStream } from '../../streams/stream.ts'
 import { appSettings, following } from '../app-settings.ts'
-import { analyticsScope, sharedRates } from '../wiring/counters.ts'
+import { counterScope, sharedRates } from '../wiring/counters.ts'
 import { storageOf } from './storage.ts'
 
 /** What becomes of apps that are alike in everything that the forecast reckons with. */
@@ -106,7 +106,7 @@ interface Drained {
 function factsOf(config: Config): ReadonlyMap<AppConfig, readonly GroupFacts[]> {
   const drained = config.apps.map(
     (app): Drained => ({
-      ...{ app, scope: analyticsScope(config, app), windows: appSettings(config, app).windows },
+      ...{ app, scope: counterScope(config, app, 'analytics'), windows: appSettings(config, app).windows },
       counters: Map.groupBy(
         streamsOn(config, app).filter(({ operation }) => operation.family === 'analytics'),
         ({ operation }) => countedBy(operation, config.provider.analytics?.limits ?? 'joint').limitGroup,

@@ -42,11 +42,16 @@ export async function openConfigured(config: Config, tell: (note: Note) => void)
   const { deadline } = engineSettings(config)
   const here = { clock: systemClock, random: systemRandom }
   const credentials = await credentialsOf(config, systemClock)
-  const transport = await openTransport(config, { ...here, credentials, deadline })
+  const transport = await openTransport(config, { ...here, credentials })
   let stored: Promise<StoredPorts> | undefined
   const open = () => {
-    stored ??= openStored(config)
-    return stored
+    const opening = stored ?? openStored(config)
+    stored = opening
+    // One that was away is asked anew by whoever comes next.
+    opening.catch(() => {
+      if (stored === opening) stored = undefined
+    })
+    return opening
   }
   return createClient({
     ...{ ...here, transport, deadline, tell, ...openedWhenUsed(open) },
@@ -193,7 +198,8 @@ export class CommandFences implements Fences {
   readonly #pool: pg.Pool
   readonly #owner = `command/${process.pid}/${systemRandom.uuid().slice(0, 8)}`
   #own: OwnershipSession | undefined
-  #lent = 0
+  /** To how many requests each shard is lent. */
+  readonly #lent = new Map<number, number>()
   /** Taking and giving back go one after the other. */
   readonly #inOrder = createTurns(1)
 
@@ -210,8 +216,8 @@ export class CommandFences implements Fences {
       if (theirs && theirs.owner !== this.#owner) return { fence: theirs, giveBack: async () => {} }
       const fence = await this.#take(shard)
       if (!fence) return undefined
-      this.#lent += 1
-      return { fence, giveBack: () => this.#inOrder(() => this.#giveBack()) }
+      this.#lent.set(shard, (this.#lent.get(shard) ?? 0) + 1)
+      return { fence, giveBack: () => this.#inOrder(() => this.#giveBack(shard)) }
     })
   }
 
@@ -237,8 +243,9 @@ export class CommandFences implements Fences {
     return await this.#own.borrow(shard)
   }
 
-  async #giveBack(): Promise<void> {
-    this.#lent -= 1
-    if (this.#lent === 0) await this.#own?.release()
+  async #giveBack(shard: number): Promise<void> {
+    const left = this.#lent.get(shard)! - 1
+    this.#lent.set(shard, left)
+    if (left === 0) await this.#own?.release([shard])
   }
 }

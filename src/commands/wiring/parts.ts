@@ -180,7 +180,6 @@ export async function openParts(
   )
   const transport = await openTransport(config, {
     ...{ clock, random, agent, credentials },
-    deadline: settings.deadline,
     onUnframed: operation => {
       meter.unframed(operation)
       log.debug('an answer ended only with its connection', { operation: called(operation) })

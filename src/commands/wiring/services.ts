@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock/clock.ts'
-import type { AppConfig, Config } from '../../config/config.ts'
+import { type AppConfig, type Config, decoded } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import {
   type AppCredentials,
@@ -22,27 +22,31 @@ const PASSWORD_MAX_AGE_MS = 5_000
 /** How requests leave for the services of a configuration. The caller closes it. */
 export async function openTransport(
   config: Config,
-  options: Pick<TransportOptions, 'clock' | 'random' | 'agent' | 'credentials' | 'onUnframed'> & {
-    /** ms after which a request is given up. */
-    readonly deadline: number
-  },
+  options: Pick<TransportOptions, 'clock' | 'random' | 'agent' | 'credentials' | 'onUnframed'>,
 ) {
-  const { deadline, ...others } = options
+  const proxy = await config.provider.proxy?.reveal()
   return new HttpTransport({
-    ...others,
+    ...options,
     providers: providersOf(config),
-    proxy: await config.provider.proxy?.reveal(),
-    limits: { total: deadline },
+    proxy: proxy && escapedAddress(proxy),
     userAgent: `penstock/${version}`,
   })
+}
+
+/** Whoever reads it takes each percent sign for an escape. */
+function escapedAddress(address: string): string {
+  const url = new URL(address)
+  url.username = encodeURIComponent(decoded(url.username))
+  url.password = encodeURIComponent(decoded(url.password))
+  return url.href
 }
 
 function providersOf({ provider }: Config): Readonly<Partial<Record<Family, ProviderSettings>>> {
   const configured = families.flatMap(family => {
     const service = provider[family]
     if (!service) return []
-    const { url, maxBodyBytes } = service
-    return [[family, { url, bodyBytes: maxBodyBytes }] as const]
+    const { url, maxBodyBytes, deadline } = service
+    return [[family, { url, bodyBytes: maxBodyBytes, deadline }] as const]
   })
   return Object.fromEntries(configured)
 }
@@ -97,5 +101,5 @@ export async function databasePassword(
   if ((await read()) === '') return undefined
   const source = rereadToken({ read, clock, maxAge: PASSWORD_MAX_AGE_MS })
   await source.current()
-  return async () => decodeURIComponent(await source.current())
+  return async () => decoded(await source.current())
 }

@@ -188,15 +188,16 @@ const stillLeftOut = `(excluded.left_out and w.left_out and w.state = 'done')`
 /**
  * Puts new items on the work queue. An item that is there stays as it is, also when it is done, unless more is asked
  * of it now: a longer range, another question, or what was left out until now. What is left out is done as it comes, unless it
- * was asked for before. `origin` is an SQL expression.
+ * was asked for before. `origin` is an SQL expression, and so is what items fall back to that were fetched as a whole before.
  */
-export function worked(origin: string): string {
+export function worked(origin: string, fallsBackTo = 'null'): string {
   return `
   worked as (
-    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, created_at, updated_at)
+    insert into ingest.work_item as w (app_id, stream, item, part, range_from, range_to, ask, left_out, state, origin, falls_back_to,
+                                       created_at, updated_at)
     select distinct on (r.stream, r.item, r.part) :app, r.stream, r.item, r.part,
            to_timestamp(r.first), to_timestamp(r.last), r.ask, r.left_out, case when r.left_out then 'done' else 'pending' end,
-           ${origin}, ingest.clock(), ingest.clock()
+           ${origin}, ${fallsBackTo}, ingest.clock(), ingest.clock()
     from json_to_recordset(:work::json)
       as r(stream text, item text, part text, first double precision, last double precision, ask jsonb, left_out boolean)
     where exists (select from moved)

@@ -129,7 +129,9 @@ export const holes = `
     where g.id = t.id and (g.state <> 'absent' or t.told)
     returning 1
   ), fitted as (
-    update ingest.gap g set sequence_from = w.first, sequence_to = w.last, updated_at = ingest.clock()
+    update ingest.gap g
+    set sequence_from = w.first, sequence_to = w.last,
+        updated_at = case when w.first >= g.sequence_from and w.last <= g.sequence_to then g.updated_at else ingest.clock() end
     from (
       select o.id, min(u.sequence) as first, max(u.sequence) as last
       from waiting o

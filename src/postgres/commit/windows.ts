@@ -56,7 +56,7 @@ const lost = `
 
 /**
  * What was given up once and has been read after all, because someone asked for it. Of a gap that was read in part the
- * rest stays, each piece a gap of its own; one that stands for many is repaired as a whole or not at all.
+ * rest stays, each piece a gap of its own, and no newer than it was; one that stands for many is repaired as a whole or not at all.
  */
 const repaired = `
   healed as (
@@ -71,12 +71,12 @@ const repaired = `
         range_to = case when isempty(h.rest) then g.range_to
                         when lower(h.rest) > g.range_from then lower(h.rest)
                         else (select min(upper(piece)) from unnest(h.rest) piece) end,
-        updated_at = ingest.clock()
+        updated_at = case when lower(h.rest) = g.range_from then g.updated_at else ingest.clock() end
     from healed h where g.id = h.id
     returning 1
   ), rest as (
     insert into ingest.gap as g (app_id, stream, series, unit, range_from, range_to, reason, state, first_seen_at, updated_at)
-    select o.app_id, o.stream, o.series, o.unit, lower(piece), upper(piece), o.reason, o.state, o.first_seen_at, ingest.clock()
+    select o.app_id, o.stream, o.series, o.unit, lower(piece), upper(piece), o.reason, o.state, o.first_seen_at, o.updated_at
     from healed h join ingest.gap o using (id), unnest(h.rest) piece
     where lower(piece) > o.range_from
     on conflict (app_id, stream, series, incarnation, unit, sequence_from, sequence_to, range_from) do update

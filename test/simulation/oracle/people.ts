@@ -263,12 +263,22 @@ function isEarlier(one: unknown, other: unknown): boolean {
   return BigInt(String(one)) < BigInt(String(other))
 }
 
+/** Of a stay that is told without a role the person's other stays in the class say whose it is. */
+function isOfStudent({ role, user }: Stay, all: readonly Stay[]): boolean {
+  if (kindOf(role) !== '') return isStudent(role)
+  return all.every(other => other.user !== user || isStudent(other.role))
+}
+
 function headCounts({ stays }: World): readonly Row[] {
   return [...Map.groupBy(stays, ({ room }) => room)].flatMap(([room, own]) => {
-    const steps = own.flatMap(({ from, to, role }) => [
-      { at: from, people: 1, students: Number(isStudent(role)) },
-      ...(to === undefined ? [] : [{ at: to, people: -1, students: -Number(isStudent(role)) }]),
-    ])
+    const steps = own.flatMap(stay => {
+      const { from, to } = stay
+      const students = Number(isOfStudent(stay, own))
+      return [
+        { at: from, people: 1, students },
+        ...(to === undefined ? [] : [{ at: to, people: -1, students: -students }]),
+      ]
+    })
     const moments = [...Map.groupBy(steps, ({ at }) => at)].sort(([one], [other]) => one - other)
     let [people, students] = [0, 0]
     return moments.map(([at, changes]) => {
@@ -292,7 +302,8 @@ function attentions({ tables, rooms, stays }: World): readonly Row[] {
     if (start === null || until === null || Number(until) <= Number(start)) return []
     const [from, to] = [Number(start), Number(until)]
     const middle = from + (to - from) / 2
-    const own = (ofRooms.get(placeOf(room)) ?? []).filter(({ role }) => isStudent(role))
+    const all = ofRooms.get(placeOf(room)) ?? []
+    const own = all.filter(stay => isOfStudent(stay, all))
     const present = (since: number, till: number) =>
       sum(own.map(one => Math.max(0, Math.min(one.to ?? to, till) - Math.max(one.from, since)))) /
       (till - since)
