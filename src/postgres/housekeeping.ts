@@ -18,11 +18,11 @@ import { type Ages, pruneTables } from './prune.ts'
 const MOST_AHEAD_MS = 600_000
 
 /**
- * Debits are kept two days, twice the longest window that is counted; two days before the last one of their group,
- * so that a clock that was set forward takes nothing away that still counts; and two days before one of the feed that
- * may become a gap and has not yet, by hand for one: what was committed before it tells where the gap begins. Of a group
- * they are in the order of their numbers, so that the oldest and the last that goes are found by the key: the index on
- * times ends up covering all pages, since room that was freed is written again.
+ * Debits are kept two days, twice the longest window that is counted; two days before the last one of their group, and
+ * a month at most, so that a clock that was set forward takes nothing away that still counts; and two days before one of
+ * the feed that may become a gap and has not yet, by hand for one: what was committed before it tells where the gap begins.
+ * Of a group they are in the order of their numbers, so that the oldest and the last that goes are found by the key: the
+ * index on times ends up covering all pages, since room that was freed is written again.
  */
 const oldDebits = `
   with unread as materialized (
@@ -34,7 +34,9 @@ const oldDebits = `
       select d.ctid
       from ingest.budget b
       left join unread u using (scope, limit_group)
-      cross join lateral (select least($1::timestamptz, b.last_sent_at, u.sent_at) - interval '48 hours' as at) bound
+      cross join lateral (
+        select least($1::timestamptz, greatest(b.last_sent_at, $1 - interval '28 days'), u.sent_at) - interval '48 hours' as at
+      ) bound
       cross join lateral (select e.n, e.sent_at from ingest.debit e
                           where e.scope = b.scope and e.limit_group = b.limit_group order by e.n limit 1) oldest
       cross join lateral (

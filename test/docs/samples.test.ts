@@ -14,3 +14,12 @@ test('the configuration of the README is right but for its secrets, which are no
   for (const line of lines)
     expect(line).toMatch(/(key|secret|token)File?.*the file cannot be read: no such file/)
 })
+
+test('the service of systemd can be reloaded, as watching.md has it', async () => {
+  const [watching, deploying] = await Promise.all(
+    ['watching', 'deploying'].map(name => readFile(`docs/${name}.md`, 'utf8')),
+  )
+  expect(watching).toContain('`systemctl reload`')
+  const [unit] = /^\[Service\]\n[\s\S]*?(?=```)/m.exec(deploying!)!
+  expect(unit).toMatch(/^ExecReload=\S+ -HUP \$MAINPID$/m)
+})

@@ -1,12 +1,16 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { Admission } from '../../src/engine/admission/admission.ts'
+import { createQueue } from '../../src/engine/admission/queue.ts'
 import { createHeard } from '../../src/engine/series/feed.ts'
 import { Rooms } from '../../src/engine/series/rooms.ts'
 import { type Mask, markOf } from '../../src/postgres/mask.ts'
 import { Masks } from '../../src/postgres/masks.ts'
+import { requestLine } from '../../src/provider/operation.ts'
+import { listPlayers } from '../../src/provider/players/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { appOf, hour, settingsOf } from './harness.ts'
+import { appOf, hour, minute, second, settingsOf } from './harness.ts'
 
 /* What a process keeps of each app, of which there may be thousands, while weeks go by. */
 
@@ -82,4 +86,43 @@ it('who was looked up and is not forgotten is remembered once for all apps', asy
   expect(await kept(use, async () => void (await Promise.all(all)))).toBeLessThan(150)
   expect(new Set(told.filter(each => each.startsWith('forgotten-'))).size).toBe(apps.length)
   expect(told.filter(each => each === 'bob')).toHaveLength(apps.length)
+})
+
+it('of counters nothing is left that nobody asked for since, as of the channels whose players were listed', async () => {
+  const clock = new VirtualClock()
+  let n = 0
+  const reply = { ok: true, answer: { body: {}, size: 1 }, timing: { receivedAt: 0, elapsed: 1 } }
+  const admission = new Admission(
+    {
+      ...{ clock, random: { next: () => 0, uuid: () => '' }, queue: createQueue() },
+      ledger: {
+        take: async ({ scope, group, clockBounds }) => {
+          const grant = { scope, group, n: ++n, clockBounds: clockBounds() }
+          return { granted: true, grant, now: clock.now(), ahead: 0 }
+        },
+        settle: async () => {},
+        wasSetBack: async () => {},
+      },
+      transport: { send: async () => reply } as never,
+      meter: { request: () => {}, limitViolation: () => {}, debit: () => {}, clockDoubt: () => {} },
+    },
+    second,
+  )
+  const ask = (scope: string, window = 60) =>
+    admission.send({
+      ...{ app: 'a', fence: { shard: 0, owner: '', epoch: 0 }, life: minute, purpose: 'live' },
+      signal: new AbortController().signal,
+      request: requestLine(listPlayers, { appId: 'a' }),
+      limit: { scope, rates: [{ requests: 15, window }], concurrency: 2, counted: 'ledger' },
+    })
+  await ask('a')
+  const left = await kept(
+    () => admission,
+    async () => {
+      for (let channel = 0; channel < 3_000; channel++) await ask(`a ${id('math', channel)}`)
+      await clock.advance(3 * hour)
+      await ask('a')
+    },
+  )
+  expect(left).toBeLessThan(100)
 })

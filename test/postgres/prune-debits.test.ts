@@ -52,6 +52,18 @@ describe('the housekeeping of debits', () => {
     expect(await db.value('select min(n)::int from ingest.debit')).toBe(2)
   })
 
+  it('keeps none of a group that nobody asks for any more, as of an app that is gone or of a channel', async () => {
+    const asked = () => granted(db.ledger, debit('call-search', 9, 1))
+    await asked()
+    await db.advance(29 * 24 * hour)
+    await db.keepHouse()
+    expect(await db.value('select count(*)::int from ingest.debit')).toBe(1)
+    await db.advance(2 * 24 * hour)
+    await db.keepHouse()
+    expect(await db.value('select count(*)::int from ingest.debit')).toBe(0)
+    expect(await asked()).toMatchObject({ n: 2 })
+  })
+
   it('takes away what days have left a bounded number at a time, and waits for nobody', async () => {
     await db.rows(
       `insert into ingest.debit (scope, limit_group, n, app_id, operation, epoch, sent_at, dead_at)

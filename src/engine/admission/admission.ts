@@ -67,6 +67,8 @@ const unbounded: Pick<Load, 'take'> = { take: async () => ({ weigh: () => {}, re
 /** What is remembered of one limit group in this process. */
 interface Group {
   readonly breaker: CircuitBreaker
+  /** By app: what shuts one app out does not shut out the others that share its budget. */
+  readonly apps: Map<string, CircuitBreaker>
   /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
   readonly time: BudgetTime
   /** The longest pause while its day is spent, ms: that of the app which needs the shortest one. */
@@ -75,6 +77,8 @@ interface Group {
   nextSlot: number
   /** The number of the last debit, and when it was answered, on the monotonic clock, ms. */
   lastDebit: LastDebit
+  /** Until when it is remembered though nobody asks, on the monotonic clock, ms. */
+  keptUntil: number
 }
 
 interface LastDebit {
@@ -87,6 +91,10 @@ export const REACH_MARGIN_MS = 10_000
 
 /** A grant that was asked for longer ago than this, ms, is void: a process that was stopped must not send late. */
 const GRANT_LIFE_MS = 2_000
+
+/** A group is remembered for so many of its longest windows, and so long, ms, after it was asked for last. */
+const KEPT_WINDOWS = 2
+const LEAST_KEPT_MS = 2 * 3_600_000
 
 /** A wait for the budget that is longer than this, ms, is spent outside the queue. */
 const LONGEST_WAIT_IN_QUEUE_MS = 2_000
@@ -108,8 +116,8 @@ export class Admission {
   /** Total deadline of one request, ms. */
   readonly #deadline: number
   readonly #groups = new Map<string, Group>()
-  /** What shuts one app out does not shut out the others that share its budget. */
-  readonly #appBreakers = new Map<string, CircuitBreaker>()
+  /** When groups that nobody asks for are forgotten next, on the monotonic clock, ms. */
+  #tidiedAt = Number.NEGATIVE_INFINITY
   /** An operation of an app that fails alone shuts out nothing else. */
   readonly #operations: OperationBreakers
 
@@ -127,7 +135,7 @@ export class Admission {
 
   /** What an app was refused for is past: it has other credentials, or another plan. What it shares with others stays. */
   forget(app: string): void {
-    for (const key of this.#appBreakers.keys()) if (key.startsWith(`${app} `)) this.#appBreakers.delete(key)
+    for (const { apps } of this.#groups.values()) apps.delete(app)
     this.#operations.forget(`${app} `)
   }
 
@@ -149,9 +157,10 @@ export class Admission {
     const { app, request, limit, purpose } = attempt
     const { limitGroup } = request.operation
     const key = `${limit.scope} ${limitGroup}`
-    const group = this.#groupOf(key)
+    const group = this.#groupOf(key, limit)
     group.longestSpent = Math.min(group.longestSpent, longestSpent(limit))
-    const appBreaker = this.#doorOf(`${app} ${key}`)
+    const appBreaker = group.apps.get(app) ?? createCircuitBreaker(this.#ports)
+    group.apps.set(app, appBreaker)
     const door = this.#operations.of(operationKey(app, limit, request.operation))
     for (;;) {
       const freesIn = group.breaker.heldFor()
@@ -329,27 +338,38 @@ export class Admission {
     return until !== undefined && this.#ports.clock.monotonic() + ms > until
   }
 
-  #groupOf(key: string): Group {
-    const known = this.#groups.get(key)
-    if (known) return known
+  #groupOf(key: string, { rates }: GroupLimit): Group {
     const { clock, random } = this.#ports
+    const now = clock.monotonic()
+    this.#tidy(now)
+    const window = Math.max(0, ...rates.map(rate => rate.window)) * 1_000
+    const keptUntil = now + Math.max(LEAST_KEPT_MS, KEPT_WINDOWS * window)
+    const known = this.#groups.get(key)
+    if (known) {
+      known.keptUntil = keptUntil
+      return known
+    }
     const made: Group = {
       breaker: createCircuitBreaker({ clock, random, longestSpent: () => made.longestSpent }),
+      apps: new Map(),
       time: createBudgetTime(clock),
       longestSpent: Number.POSITIVE_INFINITY,
       nextSlot: Number.NEGATIVE_INFINITY,
       lastDebit: { n: 0, at: Number.NEGATIVE_INFINITY },
+      keptUntil,
     }
     this.#groups.set(key, made)
     return made
   }
 
-  #doorOf(key: string): CircuitBreaker {
-    const known = this.#appBreakers.get(key)
-    if (known) return known
-    const made = createCircuitBreaker(this.#ports)
-    this.#appBreakers.set(key, made)
-    return made
+  /** Each channel whose players are listed may have a group of its own. What is shut is remembered as long as it is. */
+  #tidy(now: number): void {
+    if (now - this.#tidiedAt < LEAST_KEPT_MS / 4) return
+    this.#tidiedAt = now
+    for (const [key, { breaker, apps, keptUntil }] of this.#groups) {
+      const isShut = [breaker, ...apps.values()].some(each => each.triesIn() !== undefined)
+      if (keptUntil < now && !isShut && breaker.heldFor() === 0) this.#groups.delete(key)
+    }
   }
 }
 
