@@ -202,7 +202,9 @@ export class Poller {
   }
 
   async #begin(): Promise<void> {
-    const { app, store, names } = this.#context
+    const { app, store, names, signal } = this.#context
+    // Its turn may have come when it was told to stop.
+    if (signal.aborted) return
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [names.filter(isOn), names.filter(name => !isOn(name))]
     const { timeZone, userLink } = app
