@@ -80,6 +80,8 @@ export interface SyncOptions {
    * with it and keeps it; empty, there is none.
    */
   readonly asked: Set<string | null>
+  /** What its pages tell of rooms comes to these: also of a sync that throws what was stored before must be followed up. */
+  readonly hints?: Hint[]
 }
 
 /**
@@ -108,7 +110,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   const found = {
     region: context.app.region,
     ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false, isShown: false },
-    ...{ life, isFirst: place.progress.version === 0, hints: [] as Hint[] },
+    ...{ life, isFirst: place.progress.version === 0, hints: options.hints ?? [] },
   }
   const why = unaskable(context)
   if (why !== undefined) {
