@@ -64,6 +64,42 @@ describe('faults', () => {
     await stop()
   })
 
+  it.each([
+    ['the feed', feed, { room: 'algebra', streams: ['room-events'] }, 'algebra roomEvents'],
+    ['a log', roomLog, { room: 'physics', streams: ['recordings'] }, 'physics recordings'],
+  ] as const)(
+    'what %s told is followed up though nobody heard that it was stored',
+    async (_, of, told, asked) => {
+      const announced = { ...list, isAnnounced: true } as const
+      const { clock, transport, store, health, poller, stop } = startApp(
+        ['physics'],
+        [feed, roomLog, announced],
+      )
+      await clock.advance(30 * minute + 10 * second)
+      const before = transport.asked.length
+      const commit = store.commit.bind(store)
+      const hint = { ...told, change: 'news', at: clock.now() } as const
+      transport.answers = ({ operation, room }) =>
+        operation === of.operation.name && room !== 'algebra' && !store.stored.has(`${of.name} ${room} 1`)
+          ? { items: [{ id: 1, hint }] }
+          : { items: [] }
+      store.commit = async page => {
+        const result = await commit(page)
+        if (page.stream !== of.name) return result
+        store.commit = commit
+        throw new StoreUnavailable(undefined)
+      }
+      for (let n = 0; n < 5; n++) {
+        await clock.advance(minute)
+        health.answered()
+        poller.wake()
+      }
+      const since = transport.asked.slice(before).map(({ room, operation }) => `${room} ${operation}`)
+      expect(since).toContain(asked)
+      await stop()
+    },
+  )
+
   it('a stream that throws stops no other', async () => {
     const broken = {
       ...quiz,
