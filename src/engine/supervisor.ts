@@ -60,6 +60,8 @@ const RELEASE_DEADLINE_MS = 1_000
 
 /** How often is read in which hours of the week there are classes, ms, while no app comes. */
 const HOURS_EVERY_MS = 6 * 3_600_000
+/** The same after they could not be read, ms. */
+const HOURS_AGAIN_MS = 300_000
 
 /** The running daemon: it owns what it can, polls what it owns, and stops in an orderly way. */
 export class Engine {
@@ -296,7 +298,9 @@ export class Engine {
   async #learnHours(): Promise<void> {
     const { clock, store } = this.#context
     this.#hoursKnownUntil = clock.monotonic() + HOURS_EVERY_MS
-    this.#busyHours = await store.busyHours([...this.#running.keys()]).catch(() => this.#busyHours)
+    const hours = await store.busyHours([...this.#running.keys()]).catch(() => undefined)
+    if (hours) this.#busyHours = hours
+    else this.#hoursKnownUntil = Math.min(this.#hoursKnownUntil, clock.monotonic() + HOURS_AGAIN_MS)
   }
 
   /** Renews what is held and takes what became free, until the engine stops. */

@@ -87,17 +87,16 @@ function maskBare(text: string): string {
 /** A user with a password before the host, in each address that a text holds, with a scheme or without. */
 const userinfo = /\/\/[^/?#]*@/g
 
-/** From the first query to the end: nobody can tell where an address in a text ends. */
-const query = /(\/\/[^?]*\?)([\s\S]*)/
-
 /**
  * A text without users, passwords and the values of queries in the addresses that it holds. Names of values stay; a
  * part of a query without a name is a value.
  */
 export function maskAddress(text: string): string {
-  return text
-    .replace(userinfo, `//${redacted}@`)
-    .replace(query, (_, before: string, values: string) => before + values.split('&').map(maskPart).join('&'))
+  const told = text.replace(userinfo, `//${redacted}@`)
+  // From the first query to the end: nobody can tell where an address in a text ends.
+  const begin = told.indexOf('//')
+  const query = begin < 0 ? 0 : told.indexOf('?', begin) + 1
+  return query === 0 ? told : told.slice(0, query) + told.slice(query).split('&').map(maskPart).join('&')
 }
 
 function maskPart(part: string): string {

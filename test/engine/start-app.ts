@@ -2,6 +2,7 @@ import { Admission } from '../../src/engine/admission/admission.ts'
 import { createStoreHealth } from '../../src/engine/health.ts'
 import { Poller } from '../../src/engine/series/poller.ts'
 import type { EngineSettings, StreamSettings } from '../../src/engine/settings.ts'
+import type { CursorStream } from '../../src/streams/stream.ts'
 import { feed, quiz, roomLog } from './fake-streams.ts'
 import { appOf, createHarness, feedCadence, fence, settingsOf } from './harness.ts'
 
@@ -10,7 +11,7 @@ const everything = [feed, roomLog, quiz]
 /** One app with its poller, on fakes and a virtual clock. */
 export function startApp(
   rooms: readonly string[] = [],
-  streams: readonly (typeof everything)[number][] = everything,
+  streams: readonly CursorStream[] = everything,
   more: Partial<EngineSettings> = {},
   regions: readonly string[] = [],
   feedEvery: Partial<StreamSettings> = {},

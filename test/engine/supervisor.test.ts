@@ -408,3 +408,15 @@ it('apps begin in turns, so that the first of them is asked before the last is k
   expect(new Set(transport.of('appEvents').map(({ app }) => app)).size).toBe(100)
   await stop()
 })
+
+it('apps whose turn comes after the engine was told to stop do not begin', async () => {
+  const { clock, store, engine, stop } = startEngine(Array.from({ length: 20 }, (_, n) => `a${n}`))
+  const begun: (() => void)[] = []
+  store.noteApp = () => new Promise<void>(resolve => begun.push(resolve))
+  await clock.advance(second)
+  void engine.stop()
+  await clock.advance(0)
+  for (const end of [...begun]) end()
+  await stop()
+  expect(begun).toHaveLength(8)
+})

@@ -67,6 +67,23 @@ it('in which hours there were classes is read at the start, and every six hours'
   await stop()
 })
 
+it('hours that could not be read are read soon after', async () => {
+  const { clock, store, transport, stop } = startEngine(['a1'], { idleEvery: 40 * second })
+  store.hours.set('a1', new Set([8]))
+  const read = store.busyHours.bind(store)
+  const failures = [new Error('the database is away')]
+  store.busyHours = async () => {
+    const failure = failures.pop()
+    if (failure) throw failure
+    return read()
+  }
+  await clock.advance(20 * minute)
+  const before = transport.of('appEvents').length
+  await clock.advance(10 * minute)
+  expect(transport.of('appEvents').length - before).toBe(60)
+  await stop()
+})
+
 it('a room that someone wants read again, and that cannot be read, is asked ever later all the same', async () => {
   const { clock, store, transport, stop } = startEngine()
   transport.answers = ({ operation }) => (operation === 'roomEvents' ? 'malformed' : { items: [] })

@@ -73,6 +73,11 @@ describe('a batch', () => {
       { records: [], page: { size: 9 }, total: 9 },
       { items: [], ...end, total: 9 },
     ],
+    [
+      'an empty list written as an object',
+      { total: 0, list: {}, nextId: null },
+      { items: [], ...end, total: 0 },
+    ],
     ['an empty object', {}, { items: [], ...end }],
     ['null', null, { items: [], ...end, lacksData: true }],
     ['nothing', undefined, { items: [], ...end, lacksData: true }],
@@ -93,6 +98,7 @@ describe('a batch', () => {
   it.each([
     ['an empty list', { total: 9, count: 0, list: [], nextId: null }, false],
     ['no list', { total: 2, list: null }, false],
+    ['an empty list written as an object', { total: 2, list: {} }, false],
     ['an empty list and a way on', { total: 9, list: [], nextId: 'n1' }, true],
     ['an item', { total: 9, list: [event] }, true],
     ['no item and a total of none', { total: 0, count: 0, list: [], nextId: null }, true],

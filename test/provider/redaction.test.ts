@@ -98,4 +98,15 @@ describe('bytes that could not be parsed', () => {
     const text = '://'.repeat(20_000)
     expect(kept(text)).toBe(text)
   })
+
+  it.each([
+    ['slashes', '/'],
+    ['addresses', '//a'],
+  ])('are read in one go, also of a value that is nothing but %s', (_, part) => {
+    const text = `"${part.repeat(300_000)}"`
+    const began = performance.now()
+    expect(kept(text)).toBe(text)
+    expect(maskSecrets({ streamUrl: text }, 'in addresses too')).toEqual({ streamUrl: text })
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
 })

@@ -154,7 +154,7 @@ export class Admission {
   }
 
   async #admit(attempt: Attempt, waiting: Waiting): Promise<Sent> {
-    const { app, request, limit, purpose } = attempt
+    const { app, request, limit } = attempt
     const { limitGroup } = request.operation
     const key = `${limit.scope} ${limitGroup}`
     const group = this.#groupOf(key, limit)
@@ -168,9 +168,7 @@ export class Admission {
       const permits = await pass(group.breaker, appBreaker, door, waiting.signal)
       try {
         if (waiting.signal.aborted) return ended(attempt, group)
-        const sent = await this.#ports.queue.run(key, limit, purpose, () =>
-          this.#inTurn(group, permits, attempt, waiting),
-        )
+        const sent = await this.#inQueue(key, group, permits, attempt, waiting)
         if (sent !== 'shut') return sent
       } finally {
         permits.leave()
@@ -178,8 +176,30 @@ export class Admission {
     }
   }
 
+  /** Has it wait for its turn: what must be sent by a time no longer than that. */
+  #inQueue(
+    key: string,
+    group: Group,
+    permits: Permits,
+    attempt: Attempt,
+    waiting: Waiting,
+  ): Promise<Sent | 'shut'> {
+    const { limit, purpose, until } = attempt
+    const { promise, resolve, reject } = Promise.withResolvers<Sent | 'shut'>()
+    const { signal } = waiting
+    const leave = () => resolve(ended(attempt, group))
+    if (until !== undefined) signal.addEventListener('abort', leave)
+    const turn = () => {
+      signal.removeEventListener('abort', leave)
+      return this.#inTurn(group, permits, attempt, waiting)
+    }
+    this.#ports.queue.run(key, limit, purpose, turn).then(resolve, reject)
+    return promise
+  }
+
   /** Sends once it is its turn; `shut` when it must go back and wait. */
   async #inTurn(group: Group, permits: Permits, attempt: Attempt, waiting: Waiting): Promise<Sent | 'shut'> {
+    if (waiting.signal.aborted) return ended(attempt, group)
     if (this.#isStale(attempt, waiting)) return { outcome: 'late' }
     const isPaced = attempt.limit.counted === 'process'
     // While it waits for its slot it takes no room from others.

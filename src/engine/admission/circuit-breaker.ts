@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../clock/clock.ts'
+import { type Clock, type Random, within } from '../../clock/clock.ts'
 import type { Failure } from '../../provider/errors.ts'
 import { groupPause, incomprehensiblePause, isIncomprehensible, retryRules } from './retry-rules.ts'
 
@@ -17,6 +17,9 @@ export const freePermit: Permit = { kind: 'free', leave: () => {} }
 
 /** So many questions in a row with answers that nobody can read are not at fault themselves. */
 const MANY = 8
+
+/** Who goes ahead to see is waited for; so often, ms, it is looked whether that has ended. */
+const LONGEST_LOOK_MS = 60_000
 
 interface BreakerContext {
   readonly clock: Clock
@@ -68,7 +71,7 @@ export function createCircuitBreaker({ clock, random, longestSpent }: BreakerCon
         const left = pausedUntil - clock.monotonic()
         if (left > 0) await clock.sleep(left, signal)
         else if (!hasTripped) break
-        else if (probe) await probe
+        else if (probe) await within(clock, LONGEST_LOOK_MS, probe, undefined, signal)
         else return beginProbe()
       }
       return freePermit

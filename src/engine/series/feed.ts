@@ -26,6 +26,8 @@ export function createFeedGaps(context: FeedGapsContext) {
   let isSuspect = true
   /** A request of ours that was never settled counts as unread only when it can no longer arrive. */
   let suspectUntil = clock.monotonic()
+  /** One was set down, and nobody was told so yet. */
+  let isMissed = false
   let areOpen = true
   /** An answer may still be made after it was given up, one of a process before this one too: then the logs are read once more. */
   let settledAt = clock.monotonic() + arrivesWithin
@@ -51,11 +53,13 @@ export function createFeedGaps(context: FeedGapsContext) {
       const since = Math.max(clock.monotonic() - looked.monotonic, clock.now() - looked.now)
       // What is asked by hand tells nobody here, and who stood still, or waited for the database, met no failure.
       if (since > memory) suspect()
-      const missed = isSuspect && (await store.recordUnread(fence(), app, series)) > 0
+      if (isSuspect && (await store.recordUnread(fence(), app, series)) > 0) isMissed = true
       if (isSuspect) looked = { monotonic: clock.monotonic(), now: clock.now() }
       isSuspect &&= clock.monotonic() <= suspectUntil
-      areOpen ||= missed
+      areOpen ||= isMissed
       if (areOpen) areOpen = (await store.settleFeedGaps(fence(), app)) > 0
+      const missed = isMissed
+      isMissed = false
       const settled = areOpen && clock.monotonic() >= settledAt
       if (missed) settledAt = clock.monotonic() + arrivesWithin
       else if (settled) settledAt = Number.POSITIVE_INFINITY

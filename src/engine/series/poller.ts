@@ -1,6 +1,7 @@
 import { retryDelay } from '../../planning/retry.ts'
 import type { Purpose } from '../../planning/shares.ts'
 import { spacingOf } from '../../provider/limits.ts'
+import type { Hint } from '../../streams/page.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
 import { REACH_MARGIN_MS } from '../admission/admission.ts'
 import { contentionBackoff, faultBackoff } from '../admission/retry-rules.ts'
@@ -140,14 +141,15 @@ export class Poller {
 
   async #runSync(schedule: StreamSchedule, series: string): Promise<void> {
     const { clock } = this.#context
+    const hints: Hint[] = []
     let within: number | undefined
     try {
       if (schedule.stream.kind === 'feed') await this.#reviewFeed(series)
       const began = clock.monotonic()
-      const result = await this.#look(schedule, series)
+      const result = await this.#look(schedule, series, hints)
       within = await this.#rescheduler.after(schedule, series, result, clock.monotonic() - began)
     } catch (error) {
-      within = this.#rescheduler.afterError(schedule, series, error)
+      within = this.#rescheduler.afterError(schedule, series, error, hints)
     }
     schedule.end(series, within)
   }
@@ -172,7 +174,7 @@ export class Poller {
     }
   }
 
-  #look(schedule: StreamSchedule, series: string): Promise<SyncResult> {
+  #look(schedule: StreamSchedule, series: string, hints: Hint[]): Promise<SyncResult> {
     const { stream, tailMemory } = schedule
     const purpose: Purpose = stream.scope === 'app' || stream.isParent ? 'live' : 'revisit'
     const room = stream.scope === 'room' && this.#rooms.isDoubtful(series) ? 'doubtful' : 'known'
@@ -189,7 +191,7 @@ export class Poller {
         series,
         purpose,
       },
-      { tailMemory, room, asked: schedule.asked(series) },
+      { tailMemory, room, asked: schedule.asked(series), hints },
     )
   }
 
@@ -202,7 +204,9 @@ export class Poller {
   }
 
   async #begin(): Promise<void> {
-    const { app, store, names } = this.#context
+    const { app, store, names, signal } = this.#context
+    // Its turn may have come when it was told to stop.
+    if (signal.aborted) return
     const isOn = (name: StreamName) => [app.streams, app.windows, app.details].some(part => name in part)
     const [on, off] = [names.filter(isOn), names.filter(name => !isOn(name))]
     const { timeZone, userLink } = app

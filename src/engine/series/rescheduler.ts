@@ -349,8 +349,9 @@ export class Rescheduler {
     this.#poller.drop(room)
   }
 
-  /** The same after a sync that threw. */
-  afterError(schedule: StreamSchedule, series: string, error: unknown): number {
+  /** The same after a sync that threw, of whose pages those that were stored told these. */
+  afterError(schedule: StreamSchedule, series: string, error: unknown, hints: readonly Hint[]): number {
+    this.#tell(hints, schedule.stream, series)
     if (schedule.stream.kind === 'feed') this.#poller.feedGaps(series).suspect()
     return afterFault(this.#context, schedule.stream.name, error, () => schedule.fail(series))
   }

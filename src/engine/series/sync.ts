@@ -80,6 +80,8 @@ export interface SyncOptions {
    * with it and keeps it; empty, there is none.
    */
   readonly asked: Set<string | null>
+  /** What its pages tell of rooms comes to these: also of a sync that throws they must be followed up. */
+  readonly hints?: Hint[]
 }
 
 /**
@@ -108,7 +110,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   const found = {
     region: context.app.region,
     ...{ fresh: 0, unfinished: false, undecided: false, opened: false, isFurther: false, isShown: false },
-    ...{ life, isFirst: place.progress.version === 0, hints: [] as Hint[] },
+    ...{ life, isFirst: place.progress.version === 0, hints: options.hints ?? [] },
   }
   const why = unaskable(context)
   if (why !== undefined) {
@@ -119,7 +121,7 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   let hasRefusedTail = false
   for (let pages = 0; pages < mostPages[context.stream.kind]; pages++) {
     if (context.signal.aborted) return { end: 'stopped', ...found }
-    const result = await poll(context, cursorTask(context, place, tailMemory.heard))
+    const result = await poll(context, heeded(cursorTask(context, place, tailMemory.heard), found.hints))
     if (result.outcome === 'failed') {
       const { failure } = result
       const isRefused = isNextIdRefused(context, place, failure)
@@ -167,6 +169,25 @@ export async function syncSeries(context: PollContext, options: SyncOptions): Pr
   if (isLog && place.asked.size < ENDLESS_PAGES) return { end: 'more', ...found }
   place.asked.clear()
   return { end: reportLoop(context), ...found }
+}
+
+type CursorTask = ReturnType<typeof cursorTask>
+
+/**
+ * Nobody may hear that a page was stored, and no other tells its news: so they are followed up unless it is heard. What they
+ * say of the state of a room is not believed before.
+ */
+function heeded(task: CursorTask, hints: Hint[]): CursorTask {
+  const before = hints.length
+  return {
+    ...task,
+    commit: async (page, pageResult, grant) => {
+      hints.splice(before, Infinity, ...pageResult.hints.map(({ state: _, ...hint }) => hint))
+      const stored = await task.commit(page, pageResult, grant)
+      if (stored.outcome === 'committed') hints.length = before
+      return stored
+    },
+  }
 }
 
 /** Where a sync begins: where the last one ended, unless the room must be probed or its log read again. */

@@ -135,7 +135,7 @@ function itemsOf(data: BatchAnswer['data'], isItem: IsItem): readonly unknown[] 
   if (!isSaid(data)) return []
   if (Array.isArray(data)) return data
   if (Array.isArray(data.list)) return data.list
-  if (isObject(data.list)) return [data.list]
+  if (isObject(data.list) && !isVoid(data.list)) return [data.list]
   const own = Object.entries(data).filter(([name]) => !batchFields.has(name))
   const members = own.map(([, value]) => value)
   const lists = members.filter(isListOfObjects)

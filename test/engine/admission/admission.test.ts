@@ -36,6 +36,58 @@ describe('order', () => {
   })
 })
 
+describe('a request by hand', () => {
+  const wide: GroupLimit = { ...counted, rates: [perSecond(100)], concurrency: 8 }
+
+  it.each([
+    ['another one that goes ahead to see', 'rate_limited', wide],
+    ['another one whose place it needs', undefined, { ...wide, concurrency: 1 }],
+    [
+      'another one whose place it needs, of those that only we count',
+      undefined,
+      { ...quick, concurrency: 1 },
+    ],
+  ] as const)('is given up when its time is up, also behind %s', async (_, refusal, limit) => {
+    const { clock, transport, ofFeed } = makeHarness()
+    transport.answers = () => refusal ?? { items: [] }
+    void ofFeed({ limit })
+    await clock.advance(10 * 60 * second)
+    const hung = Promise.withResolvers<{ items: [] }>()
+    transport.answers = () => hung.promise
+    void ofFeed({ limit })
+    await clock.advance(0)
+    let outcome: string | undefined
+    void ofFeed({ limit, life: Infinity, until: clock.monotonic() + 5 * second }).then(sent => {
+      outcome = sent.outcome
+    })
+    await clock.advance(4 * second)
+    expect(outcome).toBeUndefined()
+    await clock.advance(second)
+    expect(outcome).toBe('late')
+    hung.resolve({ items: [] })
+    await clock.advance(second)
+    expect(await ofFeed({ limit })).toMatchObject({ outcome: 'replied' })
+    expect(transport.asked).toHaveLength(3)
+  })
+})
+
+it('what is told to stop does not wait for another one that goes ahead to see', async () => {
+  const { clock, transport, ofFeed } = makeHarness()
+  const limit: GroupLimit = { ...counted, rates: [perSecond(100)], concurrency: 8 }
+  transport.answers = () => 'rate_limited'
+  await ofFeed({ limit })
+  await clock.advance(10 * 60 * second)
+  transport.answers = () => new Promise(() => {})
+  void ofFeed({ limit })
+  await clock.advance(0)
+  const stopping = new AbortController()
+  const sent = ofFeed({ limit, app: 'a2', signal: stopping.signal })
+  await clock.advance(0)
+  stopping.abort()
+  await clock.advance(0)
+  expect(await Promise.race([sent, Promise.resolve('waits on')])).toEqual({ outcome: 'stopped' })
+})
+
 describe('a group that is counted in the database', () => {
   it('is debited before anything is sent', async () => {
     const { ledger, transport, ofFeed } = makeHarness()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../../src/engine/ports.ts'
 import { createFeedGaps, createHeard } from '../../../src/engine/series/feed.ts'
 import type { RowSet } from '../../../src/tables/index.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -33,6 +34,21 @@ describe('a feed that has more to tell than it is asked for', () => {
     await gaps.review()
     expect(looked() - before).toBe(1)
   })
+})
+
+it('that an answer may be missing is told though the database went away right after it was set down', async () => {
+  const { clock, gaps, store } = makeHarness()
+  store.openGaps = 1
+  await clock.advance(second)
+  await gaps.review()
+  await clock.advance(50 * second)
+  await gaps.review()
+  gaps.suspect()
+  store.unread = 1
+  store.fail('settleFeedGaps', new StoreUnavailable('57P01'))
+  await expect(gaps.review()).rejects.toThrow(StoreUnavailable)
+  expect(await gaps.review()).toBe('missed')
+  expect(await gaps.review()).toBe('nothing new')
 })
 
 describe('a feed that nobody asked for longer than the provider remembers', () => {

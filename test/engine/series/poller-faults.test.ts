@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../src/engine/ports.ts'
-import { feed, quiz, roomLog, stateNews } from '../fake-streams.ts'
+import { feed, list, quiz, roomLog, stateNews } from '../fake-streams.ts'
 import { cadence, hour, minute, second } from '../harness.ts'
 
 import { startApp } from '../start-app.ts'
@@ -40,6 +40,65 @@ describe('faults', () => {
     expect(health.state()).toBe('down')
     await stop()
   })
+
+  it('what one page told is followed up though the next could not be stored while the database was away', async () => {
+    const announced = { ...list, isAnnounced: true } as const
+    const { clock, transport, store, health, poller, stop } = startApp(['algebra'], [roomLog, announced])
+    await clock.advance(30 * minute)
+    const hint = { room: 'algebra', change: 'news', at: clock.now(), streams: ['recordings'] } as const
+    transport.answers = ({ operation, nextId }) => {
+      if (operation !== 'roomEvents') return { items: [] }
+      if (nextId === null) return { items: [{ id: 1, hint }], nextId: 'n1' }
+      if (store.commits.at(-1)?.cursor === 'n1') store.fail('commit', new StoreUnavailable('57P01'), 1_000)
+      return { items: [{ id: 2 }] }
+    }
+    // Pages in hand are given up after a minute.
+    await clock.advance(100 * second)
+    expect(health.state()).toBe('down')
+    const before = transport.of('recordings').length
+    store.heal()
+    health.answered()
+    poller.wake()
+    await clock.advance(minute)
+    expect(transport.of('recordings').length).toBeGreaterThan(before)
+    await stop()
+  })
+
+  it.each([
+    ['the feed', feed, { room: 'algebra', streams: ['room-events'] }, 'algebra roomEvents'],
+    ['a log', roomLog, { room: 'physics', streams: ['recordings'] }, 'physics recordings'],
+  ] as const)(
+    'what %s told is followed up though nobody heard that it was stored',
+    async (_, of, told, asked) => {
+      const announced = { ...list, isAnnounced: true } as const
+      const { clock, transport, store, health, poller, stop } = startApp(
+        ['physics'],
+        [feed, roomLog, announced],
+      )
+      await clock.advance(30 * minute + 10 * second)
+      const before = transport.asked.length
+      const commit = store.commit.bind(store)
+      const hint = { ...told, change: 'news', at: clock.now() } as const
+      transport.answers = ({ operation, room }) =>
+        operation === of.operation.name && room !== 'algebra' && !store.stored.has(`${of.name} ${room} 1`)
+          ? { items: [{ id: 1, hint }] }
+          : { items: [] }
+      store.commit = async page => {
+        const result = await commit(page)
+        if (page.stream !== of.name) return result
+        store.commit = commit
+        throw new StoreUnavailable(undefined)
+      }
+      for (let n = 0; n < 5; n++) {
+        await clock.advance(minute)
+        health.answered()
+        poller.wake()
+      }
+      const since = transport.asked.slice(before).map(({ room, operation }) => `${room} ${operation}`)
+      expect(since).toContain(asked)
+      await stop()
+    },
+  )
 
   it('a stream that throws stops no other', async () => {
     const broken = {
