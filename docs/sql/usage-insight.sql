@@ -35,7 +35,7 @@ with
     from json_to_recordset(:rows_usage_insight::json) as d(metric text, granularity text, at timestamptz, value double precision, extra jsonb, fetched_at timestamptz) where exists (select from moved)
     on conflict (app_id, metric, granularity, at) do update set value = excluded.value, extra = excluded.extra, fetched_at = excluded.fetched_at,
         revision = t.revision + case when excluded.value is distinct from t.value then 1 else 0 end
-      where excluded.fetched_at > t.fetched_at
+      where excluded.fetched_at > t.fetched_at or t.fetched_at > ingest.clock() + interval '5 minutes'
         or excluded.fetched_at = t.fetched_at and excluded.value is distinct from t.value
     returning (xmax = 0) as fresh
   ),

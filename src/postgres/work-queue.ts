@@ -22,7 +22,7 @@ const listed = (name: string, order: 'asc' | 'desc') =>
    where w.app_id = :app and w.stream = :stream and w.state = 'pending'
      and w.range_from > to_timestamp(:after::double precision) and w.range_from <= to_timestamp(:latest::double precision)
      and w.range_to < to_timestamp(:before::double precision)
-     and (w.not_before is null or w.not_before <= ingest.clock())
+     and (w.not_before is null or w.not_before <= ingest.clock()) and (w.failures = 0 or not :well::boolean)
    order by w.range_from ${order}, w.item, w.part
    limit :limit::int`,
   )
@@ -176,11 +176,11 @@ export function itemStore(pool: pg.Pool) {
     items: async (
       app,
       stream,
-      { after, upTo = Number.POSITIVE_INFINITY, before },
+      { after, upTo = Number.POSITIVE_INFINITY, before, isWell: well = false },
       limit,
       first = 'oldest',
     ) => {
-      const values = { app, stream, after, latest: upTo, before, limit }
+      const values = { app, stream, after, latest: upTo, before, well, limit }
       const rows = await query<Row>(pool, bind(lists[first], values))
       return rows.map(row => ({
         ...row,

@@ -167,11 +167,11 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
   }
 
   async items(_app: string, stream: string, bounds: ItemBounds, limit: number, first = 'oldest') {
-    const { after, upTo = Number.POSITIVE_INFINITY, before } = bounds
+    const { after, upTo = Number.POSITIVE_INFINITY, before, isWell = false } = bounds
     return [...this.#items.values()]
       .filter(({ state, deferred, open }) => state === 'pending' && deferred === 0 && open.stream === stream)
       .map(({ open }) => open)
-      .filter(({ from, to }) => from > after && from <= upTo && to < before)
+      .filter(({ from, to, failures }) => from > after && from <= upTo && to < before && (failures === 0 || !isWell))
       .toSorted((a, b) => (first === 'oldest' ? a.from - b.from : b.from - a.from))
       .slice(0, limit)
   }

@@ -282,6 +282,17 @@ describe('an insight', () => {
     expect(await stored()).toEqual([{ value: 2, revision: 2, fetched_at: new Date(iso(30)) }])
   })
 
+  it('that was read by a clock that was ahead gives way to what is read when it is right again', async () => {
+    await db.advance(3_600_000)
+    const late = (value: number, fetched: number) => ({ ...insight(value, fetched), metric: 'audioFreezeRate' })
+    const stored = () => db.rows(`select value, revision from ${table} where metric = 'audioFreezeRate'`)
+    await store('quality-insight', table, late(1, 2 * 86_400))
+    await store('quality-insight', table, late(3, 3_600))
+    expect(await stored()).toEqual([{ value: 3, revision: 2 }])
+    await store('quality-insight', table, late(2, 3_000))
+    expect(await stored()).toEqual([{ value: 3, revision: 2 }])
+  })
+
   it('of usage does the same', async () => {
     const usage = (value: number, fetched: number) => {
       return { metric: 'userCount', granularity: 'day', at: iso(0), value, fetched_at: iso(fetched) }

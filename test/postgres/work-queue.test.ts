@@ -71,6 +71,20 @@ describe('the work queue', () => {
     expect(await db.store.items('other', 'call-sessions', { after: 0, before: at(1e6) }, 9)).toEqual([])
   })
 
+  it('offers those alone that did not fail last where that is asked for', async () => {
+    await add(work('a', { from: 10, to: 20 }), work('b', { from: 20, to: 30 }), work('c', { from: 30, to: 40 }))
+    const [item] = await openItems(db)
+    await db.store.deferItem(me, app, item!, 0)
+    for (const first of ['oldest', 'newest'] as const) {
+      const keys = async (isWell: boolean) => {
+        const bounds = { after: 0, before: at(1e6), isWell }
+        return (await db.store.items(app, 'call-sessions', bounds, 2, first)).map(({ key }) => key)
+      }
+      expect(await keys(true)).toEqual(first === 'oldest' ? ['b', 'c'] : ['c', 'b'])
+      expect(await keys(false)).toEqual(first === 'oldest' ? ['a', 'b'] : ['c', 'b'])
+    }
+  })
+
   it('offers what begins at one moment by name, in whatever order it came', async () => {
     const part = (key: string, name: string) => ({ ...work(key, { from: 20, to: 30 }), part: name })
     await add(part('c', ''), part('a', '2/2'), part('b', ''), part('a', '1/2'))

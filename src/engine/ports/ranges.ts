@@ -187,6 +187,8 @@ export interface ItemBounds {
   readonly upTo?: number
   /** And end before this. */
   readonly before: number
+  /** Only those that did not fail last. */
+  readonly isWell?: boolean
 }
 
 /** too_large: not to be had in any size; refused: the provider rejects the question; vanished: it does not know the call. */

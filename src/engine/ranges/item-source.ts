@@ -88,9 +88,9 @@ export class ItemSource implements WorkSource {
     const since = clock.monotonic()
     const isShort = shortage.isShort()
     const young = { ...bounds, after: Math.max(bounds.after, recent) }
-    const live = await store.items(app.id, stream.name, young, limit, isShort ? 'newest' : 'oldest')
+    const live = await this.#list(young, limit, isShort ? 'newest' : 'oldest')
     const after = bounds.after + (stream.part === 'begins' ? shortage.lead() : 0)
-    const past = await store.items(app.id, stream.name, { ...bounds, after, upTo: recent }, limit)
+    const past = await this.#list({ ...bounds, after, upTo: recent }, limit)
     const isFree = (item: OpenItem) =>
       !this.#busy.has(keyOf(item)) && !wasBusy.has(keyOf(item)) && !this.#unstored.isWaiting(keyOf(item))
     // Where the newest go first it alone is offered: of several, what expires first would be chosen.
@@ -99,9 +99,20 @@ export class ItemSource implements WorkSource {
     const free = [...offered, ...past].filter(isFree)
     this.#noteRound(free.length > 0 || wasBusy.size > 0)
     return {
-      requests: free.map(item => this.#requestOf(item, recent)),
+      requests: free.map(item => this.#requestOf(item, recent, now - bounds.after)),
       again: free.length > 0 ? LOOK_EVERY_MS : await this.#idle(bounds, since),
     }
+  }
+
+  /** Items that may be fetched. Those that fail must not fill the list each time: beside them stand as many that do not. */
+  async #list(bounds: ItemBounds, limit: number, first?: 'newest' | 'oldest'): Promise<readonly OpenItem[]> {
+    const { stream } = this.#source
+    const { app, store } = this.#context
+    const listed = await store.items(app.id, stream.name, bounds, limit, first)
+    const failing = listed.filter(({ failures }) => failures > 0)
+    if (failing.length === 0 || listed.length < limit) return listed
+    const well = { ...bounds, isWell: true }
+    return [...failing, ...(await store.items(app.id, stream.name, well, limit, first))]
   }
 
   /** A round goes on for a while when nothing is left, since other streams may just be making the work of it. */
@@ -139,16 +150,18 @@ export class ItemSource implements WorkSource {
     })
   }
 
-  #requestOf(item: OpenItem, recent: number): PendingRequest {
-    const { stream, availableData } = this.#source
+  /** `reach`: how far back questions may go now, seconds, which a refusal may have taught. */
+  #requestOf(item: OpenItem, recent: number, reach: number): PendingRequest {
+    const { stream } = this.#source
     const isLive = item.origin === 'live' && item.from > recent
     const isFailing = this.#failuresOf(item) > 0
     const purpose = isFailing ? 'repair' : isLive ? 'live' : 'backfill'
-    const completes = stream.part === 'completes'
+    // What someone wants once more was not begun lately, and has no more than its share.
+    const completes = stream.part === 'completes' && item.origin === 'live'
     return {
       ...{ purpose, completes, isFailing },
       isBehindOthers: this.#reader.isBehindOthers,
-      expiresAt: item.from + availableData,
+      expiresAt: item.from + reach,
       run: () => this.#run(item, purpose),
     }
   }

@@ -16,10 +16,13 @@ export function resolution(table: Table, instead: Readonly<Record<string, string
         ${wanted})`
 }
 
-/** A value that was read before the stored one says nothing; the same value again only says that it still holds. */
+/**
+ * A value that was read before the stored one says nothing, unless that was dated by a clock that was minutes ahead; the same value
+ * again only says that it still holds.
+ */
 const revision = `do update set value = excluded.value, extra = excluded.extra, fetched_at = excluded.fetched_at,
         revision = t.revision + case when excluded.value is distinct from t.value then 1 else 0 end
-      where excluded.fetched_at > t.fetched_at
+      where excluded.fetched_at > t.fetched_at or t.fetched_at > ingest.clock() + interval '5 minutes'
         or excluded.fetched_at = t.fetched_at and excluded.value is distinct from t.value`
 
 /** Columns that may change and the expression of what they become. */

@@ -7,6 +7,7 @@ import type { Pace } from '../../../src/planning/cadence.ts'
 import type { RangeLimits } from '../../../src/planning/windows.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import type { WorkItem } from '../../../src/streams/page.ts'
+import type { Substream } from '../../../src/streams/stream.ts'
 import { type ServedWindow, sessions } from '../fake-windows.ts'
 import { appCounted, createHarness, enough, fence, second, settingsOf } from '../harness.ts'
 
@@ -24,6 +25,7 @@ export interface Asked {
 export function makeHarness(
   answers: (asked: Asked) => ServedWindow | FailureKind = () => ({ items: [] }),
   pace: Partial<Pace> = {},
+  part: Substream['part'] = 'begins',
 ) {
   const harness = createHarness([])
   const app = appCounted('call-details', limits)
@@ -63,7 +65,7 @@ export function makeHarness(
   const rules = createRangeRules(limits, harness.clock, harness.transport.clockOffset.bind(null, 'analytics'))
   const source = new ItemSource({
     context,
-    stream: sessions,
+    stream: part === sessions.part ? sessions : { ...sessions, part },
     rules,
     availableData: limits.availableData,
     answered: { count: 0 },
@@ -96,5 +98,5 @@ export function makeHarness(
       await run
     }
   }
-  return { ...harness, context, source, put, work, asked, now, size, offset }
+  return { ...harness, context, source, rules, put, work, asked, now, size, offset }
 }

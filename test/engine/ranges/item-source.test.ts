@@ -129,6 +129,50 @@ describe('a worklist', () => {
   })
 })
 
+describe('a worklist of which more items fail than are listed', () => {
+  const failing = { failures: 3 }
+
+  it('still offers what did not fail, of what is new and of what is past', async () => {
+    const { put, source } = makeHarness()
+    for (const hours of [20, 19, 18, 5, 4, 3]) put(`failed, ${hours}`, hours * 3_600, {}, failing)
+    put('past', 12 * 3_600)
+    put('new', 2 * 3_600)
+    const { requests } = await source.find()
+    expect(requests.map(({ purpose }) => purpose).toSorted()).toEqual([
+      'backfill',
+      'live',
+      ...Array.from({ length: 4 }, () => 'repair'),
+    ])
+  })
+})
+
+describe('what someone wants once more of metrics', () => {
+  it('ends no call that was begun, so that it has no more than its share', async () => {
+    const { put, source } = makeHarness(undefined, {}, 'completes')
+    put('wanted', 3_600, {}, { origin: 'backfill' })
+    put('begun', 3_600)
+    const { requests } = await source.find()
+    expect(requests.map(({ purpose, completes }) => [purpose, completes])).toEqual([
+      ['backfill', false],
+      ['live', true],
+    ])
+  })
+})
+
+describe('a worklist of which the provider refused what is old', () => {
+  it('hurries for what is about to go beyond the bound that was learned', async () => {
+    const { put, source, rules, now } = makeHarness()
+    const question = rules.begin({ start: now - 10 * 3_600, end: now - 9 * 3_600 })!
+    await question.of(Promise.resolve(), () => 'time_range_limit')
+    put('half a day', 9 * 3_600)
+    put('of now', 3_600)
+    const { after } = rules.bounds()
+    const { requests } = await source.find()
+    const left = requests.map(({ expiresAt }) => expiresAt - now)
+    expect(left.toSorted((a, b) => a - b)).toEqual([now - 9 * 3_600 - after, now - 3_600 - after])
+  })
+})
+
 describe('a list that was read while an item was being fetched', () => {
   it('does not have the item fetched once more', async () => {
     const { put, source, asked, store, clock } = makeHarness()
