@@ -146,7 +146,7 @@ const gauges = {
   ],
   figuresAge: [
     'database_figures_age_seconds',
-    'How old the figures are that the database told last (gaps, losses, rooms, players); more than a minute where reading them takes it too long',
+    'How old the figures are that the database told last (gaps, losses, rooms, players), or for how long it has told none; more than a minute where reading them takes it too long',
   ],
   eventLoopLag: [
     'event_loop_lag_seconds',

@@ -148,6 +148,15 @@ describe('figures of the database', () => {
       }
     })
 
+    it('of which nothing could be read since the start tells figures as old as the process', async () => {
+      const storeGauges = () => Promise.reject(new Error('57014'))
+      const { meter, clock } = setUp({ storeGauges, databaseAnswers: async () => {} })
+      await clock.advance(400_000)
+      const text = await meter.scrape()
+      expect(text).toContain('penstock_database_up 1')
+      expect(text).toContain('penstock_database_figures_age_seconds 400')
+    })
+
     it.each([
       ['refuses', () => Promise.reject(new Error('28P01'))],
       ['hangs', () => new Promise<never>(() => {})],
