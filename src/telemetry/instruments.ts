@@ -210,6 +210,7 @@ export function appLabels(apps: readonly string[], cap: number, more: number) {
   const most = () => Math.min(cap, known.size) + more
   return {
     of: (app: string) => labels.get(app) ?? otherApps,
+    isKnown: ({ app }: { readonly app: string }) => known.has(app),
     /** Gives series of their own to apps in trouble, as long as there are places. */
     single: (apps: readonly string[]) => {
       for (const app of apps) if (labels.size < most() && known.has(app)) labels.set(app, safeLabel(app))

@@ -341,7 +341,7 @@ export class PrometheusMeter implements Meter {
     this.#metrics.databaseUp.set(up && takesRows ? 1 : 0)
     this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
     const app = this.#apps.of
-    if (value) setStoreGauges(this.#metrics, streams, app, value)
+    if (value) setStoreGauges(this.#metrics, streams, this.#apps, value)
     this.#metrics.figuresAge.set(age / 1_000)
     this.#fleet.write(app)
     this.#quality.write(app, qualityAsked?.() ?? [], clock.now())
