@@ -40,9 +40,7 @@ function queryVariable(
     .refresh(VariableRefresh.OnTimeRangeChanged)
 }
 
-const apps = `
-select distinct app_id from ingest.progress
-where stream in ('app-events', 'calls', 'cloud-players') order by 1`
+const apps = 'select app_id from ingest.app order by 1'
 
 /** Several apps, all unless told. */
 export function appsVariable(): QueryVariableBuilder {

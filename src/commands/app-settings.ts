@@ -111,8 +111,9 @@ export function playerLimits(config: Config, app: AppConfig): Limits {
   return Object.fromEntries(playerGroups.map(group => [group, limitOf(group)]))
 }
 
-/** How long a stream of the whole app is left alone on purpose, seconds. */
-export function restOf(app: AppSettings, stream: string): number {
+/** How long a stream of the whole app is left alone on purpose, seconds; undefined of one that is off. */
+export function restOf(app: AppSettings, stream: string): number | undefined {
+  if (![app.streams, app.windows, app.details].some(on => stream in on)) return undefined
   return Math.max(pauseOf(app, stream), (app.streams[stream]?.idleEvery ?? 0) / 1_000)
 }
 

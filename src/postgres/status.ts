@@ -139,16 +139,19 @@ const recentLosses = db
   .groupBy('stream')
   .orderBy('stream')
 
+/** Where nobody lists the players, those that lived then live for ever. */
+const listed = `ingest.progress p where p.stream = 'cloud-players' and p.closed_at is null
+  and not exists (select from ingest.stream_off f where (f.app_id, f.stream) = (p.app_id, p.stream) and f.on_at is null)`
+
 /** Players that live; those that are gone only ever get more. */
 const playerStates = `
   select app_id as app, coalesce(status, 'unknown') as status, count(*)::int as count
-  from players.cloud_player where destroyed_at is null group by 1, 2 order by 1, 2`
+  from players.cloud_player where destroyed_at is null and app_id in (select p.app_id from ${listed}) group by 1, 2 order by 1, 2`
 
 /** Of every app whose players are listed, also where there are none. */
 const orphans = `
-  select p.app_id as app, count(o.player_id)::int as count
-  from ingest.progress p left join players.orphan_player o using (app_id)
-  where p.stream = 'cloud-players' and p.closed_at is null and p.caught_up_at is not null group by 1 order by 1`
+  select l.app_id as app, count(o.player_id)::int as count
+  from (select p.app_id from ${listed} and p.caught_up_at is not null) l left join players.orphan_player o using (app_id) group by 1 order by 1`
 
 /** Reads what the metrics tell of the database. Throws StoreUnavailable. */
 export async function readStoreGauges(pool: pg.Pool): Promise<StoreGauges> {

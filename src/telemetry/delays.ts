@@ -37,7 +37,7 @@ const replicaPatience = 60
  */
 const expiryPatience = (stream: string) => (stream.startsWith('realtime-') ? 120 : 600)
 
-/** How long a stream of an app is left alone on purpose, seconds; undefined of an app that the configuration does not name. */
+/** How long a stream of an app is left alone on purpose, seconds; undefined of one that is off, or of an app that is not configured. */
 export type PauseOf = (app: string, stream: string) => number | undefined
 
 interface Delay {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { BacklogReading, BudgetReading, StoreGauges } from '../engine/ports.ts'
 import { playerStatuses } from '../provider/players/index.ts'
-import { closedLabel, type Instruments, type Label } from './instruments.ts'
+import { type AppLabels, closedLabel, type Instruments, type Label } from './instruments.ts'
 
 /** What each member of a group told last, for a figure of the whole group. */
 class Latest<T> {
@@ -226,11 +226,11 @@ const gapStates = ['open', 'repaired', 'absent', 'lost']
 const statuses = [...playerStatuses, 'unknown']
 const statusLabel = closedLabel(statuses)
 
-/** Sets what the database tells, of all apps together. */
+/** Sets what the database tells, of all apps together. What is stored of an app that was taken out stays as it is for ever. */
 export function setStoreGauges(
   metrics: Instruments,
   streams: readonly string[],
-  app: Label,
+  { of, isKnown }: AppLabels,
   read: StoreGauges,
 ): void {
   const stream = closedLabel(streams)
@@ -241,22 +241,26 @@ export function setStoreGauges(
     for (const state of gapStates) metrics.gaps.set({ stream: each, state }, 0)
     for (const window of lossWindows) metrics.recentLosses.set({ stream: each, window }, 0)
   }
-  for (const gap of read.gaps) metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.gaps)
+  for (const gap of read.gaps.filter(isKnown))
+    metrics.gaps.inc({ stream: stream(gap.stream), state: gap.state }, gap.gaps)
   for (const loss of read.losses ?? []) {
     for (const window of lossWindows) {
       metrics.recentLosses.inc({ stream: stream(loss.stream), window }, loss[window])
     }
   }
   for (const { table, rows } of read.leftBehind ?? []) metrics.defaultRows.set({ table }, rows)
-  for (const { state, count } of read.rooms) metrics.rooms.inc({ state }, count)
-  setPlayers(metrics, app, read)
+  for (const { state, count } of read.rooms.filter(isKnown)) metrics.rooms.inc({ state }, count)
+  setPlayers(metrics, of, {
+    players: read.players?.filter(isKnown),
+    orphans: read.orphans?.filter(isKnown),
+  })
 }
 
 /** Players by app; apps without a label of their own are added up. Every app whose list was read has all statuses. */
 function setPlayers(
   metrics: Pick<Instruments, 'players' | 'orphanPlayers'>,
   app: Label,
-  { players = [], orphans = [] }: StoreGauges,
+  { players = [], orphans = [] }: { readonly [N in 'players' | 'orphans']: StoreGauges[N] | undefined },
 ): void {
   metrics.players.reset()
   metrics.orphanPlayers.reset()

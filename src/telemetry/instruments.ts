@@ -146,7 +146,7 @@ const gauges = {
   ],
   figuresAge: [
     'database_figures_age_seconds',
-    'How old the figures are that the database told last (gaps, losses, rooms, players); more than a minute where reading them takes it too long',
+    'How old the figures are that the database told last (gaps, losses, rooms, players), or for how long it has told none; more than a minute where reading them takes it too long',
   ],
   eventLoopLag: [
     'event_loop_lag_seconds',
@@ -210,6 +210,7 @@ export function appLabels(apps: readonly string[], cap: number, more: number) {
   const most = () => Math.min(cap, known.size) + more
   return {
     of: (app: string) => labels.get(app) ?? otherApps,
+    isKnown: ({ app }: { readonly app: string }) => known.has(app),
     /** Gives series of their own to apps in trouble, as long as there are places. */
     single: (apps: readonly string[]) => {
       for (const app of apps) if (labels.size < most() && known.has(app)) labels.set(app, safeLabel(app))

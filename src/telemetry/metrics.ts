@@ -341,10 +341,8 @@ export class PrometheusMeter implements Meter {
     this.#metrics.databaseUp.set(up && takesRows ? 1 : 0)
     this.#apps.single([...this.#outages.failing(TROUBLE_MS), ...this.#fleet.inTrouble()])
     const app = this.#apps.of
-    if (value) {
-      setStoreGauges(this.#metrics, streams, app, value)
-      this.#metrics.figuresAge.set(age / 1_000)
-    }
+    if (value) setStoreGauges(this.#metrics, streams, this.#apps, value)
+    this.#metrics.figuresAge.set(age / 1_000)
     this.#fleet.write(app)
     this.#quality.write(app, qualityAsked?.() ?? [], clock.now())
     this.#metrics.longestPause.reset()

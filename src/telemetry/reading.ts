@@ -18,7 +18,7 @@ export interface Reading<T> {
   readonly up: boolean
   /** What was read last; undefined before the first time. */
   readonly value: T | undefined
-  /** How long ago that was, ms; 0 before the first time. */
+  /** How long ago that was, ms; before the first time, for how long it is wanted. */
   readonly age: number
 }
 
@@ -35,6 +35,7 @@ export function createReading<T>({
   answers,
   onFailure = () => {},
 }: ReadingOptions<T>): () => Promise<Reading<T>> {
+  const wantedAt = clock.monotonic()
   let last: { readonly value: T; readonly at: number } | undefined
   let up = false
   let triedAt = Number.NEGATIVE_INFINITY
@@ -63,7 +64,7 @@ export function createReading<T>({
   const known = (isUp: boolean): Reading<T> => ({
     up: isUp,
     value: last?.value,
-    age: last ? clock.monotonic() - last.at : 0,
+    age: clock.monotonic() - (last?.at ?? wantedAt),
   })
 
   return async () => {

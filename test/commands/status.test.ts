@@ -23,7 +23,7 @@ test('a frame of status --watch shows budgets as bars, with their pace', () => {
   expect(lines.join()).not.toContain('\u001b')
 })
 
-test('status --check takes no offence at an app that was taken out, nor at one that is asked once a day', async () => {
+test('status --check takes no offence at what is taken out or switched off, nor at what is asked once a day', async () => {
   const database = await cloneDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'penstock-status-'))
   onTestFinished(async () => {
@@ -45,6 +45,12 @@ test('status --check takes no offence at an app that was taken out, nor at one t
      insert into ingest.progress (app_id, stream, series, backlog_from, updated_at)
      values ('daily', 'calls', '', ingest.clock(), ingest.clock() - interval '8 hours'),
             ('gone', 'realtime-usage', '', ingest.clock(), ingest.clock() - interval '8 hours')`,
+  )
+  expect(await check('daily')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^WELL /) })
+  // No service of players is configured, so nobody lists them any more.
+  await execute(
+    database.url,
+    `insert into ingest.progress (app_id, stream, series, updated_at) values ('daily', 'cloud-players', '', ingest.clock() - interval '2 days')`,
   )
   expect(await check('daily')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^WELL /) })
   expect(await check('daily', 'gone')).toMatchObject({

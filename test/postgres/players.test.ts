@@ -319,6 +319,20 @@ describe('the views', () => {
     await room('maths', 1)
     expect((await readStoreGauges(db.pool)).orphans).toEqual([{ app, count: 0 }])
   })
+
+  it('feed the gauges no more once the stream is switched off, and again when it is on', async () => {
+    await list([player('a', said)])
+    await db.rows(
+      `insert into ingest.stream_off (app_id, stream, off_at) values ($1, 'cloud-players', ingest.clock())`,
+      [app],
+    )
+    expect(await readStoreGauges(db.pool)).toMatchObject({ players: [], orphans: [] })
+    await db.rows('delete from ingest.stream_off')
+    expect(await readStoreGauges(db.pool)).toMatchObject({
+      players: [{ app, status: 'running', count: 1 }],
+      orphans: [{ app, count: 1 }],
+    })
+  })
 })
 
 it('the status shows the stream with the last commit of its only series', async () => {

@@ -5,8 +5,8 @@ import { samples, setUp } from './meter-harness.ts'
 describe('figures of the database', () => {
   const figures: StoreGauges = {
     gaps: [
-      { stream: 'room-events', state: 'open', gaps: 2 },
-      { stream: 'room-events', state: 'open', gaps: 3 },
+      { app: 'a', stream: 'room-events', state: 'open', gaps: 2 },
+      { app: 'b', stream: 'room-events', state: 'open', gaps: 3 },
     ],
     rooms: [
       { app: 'a', state: 'open', count: 5 },
@@ -83,6 +83,32 @@ describe('figures of the database', () => {
     expect([samples(text, 'penstock_players'), samples(text, 'penstock_orphan_players')]).toEqual([[], []])
   })
 
+  it('leave out apps that were taken out of the configuration', async () => {
+    const read = async (): Promise<StoreGauges> => ({
+      gaps: [
+        { app: 'a', stream: 'room-events', state: 'open', gaps: 1 },
+        { app: 'gone', stream: 'room-events', state: 'open', gaps: 4 },
+      ],
+      rooms: [{ app: 'gone', state: 'started', count: 3 }],
+      players: [{ app: 'gone', status: 'running', count: 50 }],
+      orphans: [
+        { app: 'a', count: 0 },
+        { app: 'gone', count: 50 },
+      ],
+    })
+    const { meter, clock } = setUp({ storeGauges: read, apps: ['a', 'gone'] })
+    expect(samples(await meter.scrape(), 'penstock_orphan_players')).toHaveLength(2)
+    meter.follow(['a'], ['gone'])
+    await clock.advance(5_000)
+    const text = await meter.scrape()
+    expect(text).toContain('penstock_gaps{stream="room-events",state="open"} 1')
+    expect(samples(text, 'penstock_rooms')).toEqual([])
+    expect(
+      samples(text, 'penstock_players').filter(line => !line.startsWith('penstock_players{app="a"')),
+    ).toEqual([])
+    expect(samples(text, 'penstock_orphan_players')).toEqual(['penstock_orphan_players{app="a"} 0'])
+  })
+
   it('are read once in five seconds, however often someone scrapes', async () => {
     let readings = 0
     const read = async () => {
@@ -146,6 +172,15 @@ describe('figures of the database', () => {
         expect(text).toContain('penstock_rooms{state="open"} 11')
         expect(text).toContain(`penstock_database_figures_age_seconds ${age}`)
       }
+    })
+
+    it('of which nothing could be read since the start tells figures as old as the process', async () => {
+      const storeGauges = () => Promise.reject(new Error('57014'))
+      const { meter, clock } = setUp({ storeGauges, databaseAnswers: async () => {} })
+      await clock.advance(400_000)
+      const text = await meter.scrape()
+      expect(text).toContain('penstock_database_up 1')
+      expect(text).toContain('penstock_database_figures_age_seconds 400')
     })
 
     it.each([

@@ -44,7 +44,7 @@ from (
   where app_id in ($app) and samples > 0
     and started_at <= $__timeTo()::timestamptz
     and started_at > greatest($__timeFrom()::timestamptz - interval '1 day', $__timeTo()::timestamptz - interval '8 days')
-    and coalesce(greatest(ended_at, last_call_end), 'infinity') >= $__timeFrom()::timestamptz
+    and coalesce(greatest(ended_at, last_call_end), 'infinity') >= greatest($__timeFrom()::timestamptz, $__timeTo()::timestamptz - interval '7 days')
   order by bad_share desc, user_minutes desc limit 50
 ) q
 left join classroom.attention a using (app_id, room_uuid, incarnation)

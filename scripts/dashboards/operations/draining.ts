@@ -1,7 +1,7 @@
 import { bars, series } from '../panels.ts'
 import { promNow, promSeries, promTable } from '../sources.ts'
 import { table } from '../tables.ts'
-import { allowed, expiring, late, of, orNone } from './selectors.ts'
+import { allowed, expiring, late, of, orNone, unreadable } from './selectors.ts'
 
 const size = { width: 8, height: 8 }
 
@@ -12,10 +12,11 @@ const lagShares = late
   )
   .join(' or ')
 
+// What is out of reach has less than no time left, which would be the best share of all.
 const expiryShares = expiring
   .map(
     part =>
-      `${allowed(part.allowed)} / on () group_right () min by (stream) (${of('penstock_backlog_expires_seconds', part.streams)})`,
+      `${allowed(part.allowed)} / on () group_right () clamp_min(min by (stream) (${of('penstock_backlog_expires_seconds', part.streams)}), 1)`,
   )
   .join(' or ')
 
@@ -208,7 +209,7 @@ export const missing = {
       queries: [
         promTable(
           orNone(
-            `sum by (stream, reason) (increase(${of('penstock_dead_letters_total')}[$__range])) > 0`,
+            `sum by (stream, reason) (increase(${of('penstock_dead_letters_total', unreadable)}[$__range])) > 0`,
             'reason',
           ),
         ),

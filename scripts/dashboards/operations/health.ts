@@ -1,7 +1,7 @@
 import { stat } from '../panels.ts'
 import { promNow, promTable } from '../sources.ts'
 import { table } from '../tables.ts'
-import { allowed, expiring, late, of } from './selectors.ts'
+import { alerts, allowed, expiring, late, of, ofAll, unreadable } from './selectors.ts'
 
 const size = { width: 4, height: 4 }
 
@@ -19,8 +19,6 @@ const expiringStreams = expiring
   )
   .join(' or ')
 
-const firing = 'ALERTS{job="$job",alertname=~"Penstock.+"}'
-
 /** What somebody looks at first who was woken up. */
 export const health = {
   title: 'Is it well?',
@@ -31,7 +29,7 @@ export const health = {
       description: 'Processes of Penstock that answer Prometheus. 0: nothing is drained.',
       unit: 'short',
       none: 'none known',
-      queries: [promNow(`sum(${of('up')})`, 'processes')],
+      queries: [promNow(`sum(${of('up')}) or vector(0)`, 'processes')],
       steps: ['red', [1, 'green']],
     }),
     stat({
@@ -40,12 +38,7 @@ export const health = {
       description: 'How many alerts of Penstock fire now; good is 0. The table below names them.',
       unit: 'short',
       none: 'not known',
-      queries: [
-        promNow(
-          'count(ALERTS{job="$job",alertname=~"Penstock.+",alertstate="firing"}) or vector(0)',
-          'alerts',
-        ),
-      ],
+      queries: [promNow(`count(${alerts('alertstate="firing"')}) or vector(0)`, 'alerts')],
       steps: ['green', [1, 'red']],
     }),
     stat({
@@ -65,7 +58,7 @@ export const health = {
       description: 'Shards of apps that no process owns; good is 0. What belongs to them is not drained.',
       unit: 'short',
       none: 'not known',
-      queries: [promNow(`${allowed('shards')} - sum(${of('penstock_shards_owned')})`, 'shards')],
+      queries: [promNow(`${allowed('shards')} - sum(${ofAll('penstock_shards_owned')})`, 'shards')],
       steps: ['green', [1, 'red']],
     }),
     stat({
@@ -117,7 +110,10 @@ export const health = {
       none: 'not known',
       decimals: 0,
       queries: [
-        promNow(`sum(increase(${of('penstock_dead_letters_total')}[24h])) or vector(0)`, 'dead letters'),
+        promNow(
+          `sum(increase(${of('penstock_dead_letters_total', unreadable)}[24h])) or vector(0)`,
+          'dead letters',
+        ),
       ],
       steps: ['green', [0.5, 'orange']],
     }),
@@ -163,7 +159,7 @@ export const health = {
       height: 7,
       queries: [
         promTable(
-          `${firing} or on () label_replace(label_replace(vector(0), "alertname", "none", "", ""), "alertstate", "well", "", "")`,
+          `${alerts()} or on () label_replace(label_replace(vector(0), "alertname", "none", "", ""), "alertstate", "well", "", "")`,
         ),
       ],
       columns: {

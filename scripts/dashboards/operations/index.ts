@@ -11,7 +11,7 @@ import { behind, missing } from './draining.ts'
 import { health } from './health.ts'
 import { process } from './process.ts'
 import { callsNow, provider } from './provider.ts'
-import { of } from './selectors.ts'
+import { alerts, of } from './selectors.ts'
 
 const everything = '.*'
 
@@ -75,12 +75,8 @@ export function operations(): Dashboard {
         .useValueForTime(true)
         .titleFormat('A process started')
         .textFormat('{{instance}}'),
-      annotation(
-        'Alerts',
-        'red',
-        promSeries('ALERTS{job="$job",alertname=~"Penstock.+",alertstate="firing"}', ''),
-      )
-        .expr('ALERTS{job="$job",alertname=~"Penstock.+",alertstate="firing"}')
+      annotation('Alerts', 'red', promSeries(alerts('alertstate="firing"'), ''))
+        .expr(alerts('alertstate="firing"'))
         .titleFormat('{{alertname}}')
         .textFormat('{{stream}}'),
     ],

@@ -177,7 +177,7 @@ export const callsNow = {
       drawn: 'stacked bars',
       queries: [
         promSeries(`max by (app, status) (${of('penstock_players')})`, '{{app}} {{status}}'),
-        promSeries(allowed('players_near_quota'), 'near the quota'),
+        promSeries(allowed('players_near_quota'), 'allowed (near the quota)'),
       ],
     }),
     series({

@@ -3,6 +3,20 @@ export function of(metric: string, more = ''): string {
   return `${metric}{job="$job",namespace=~"$namespace",instance=~"$instance"${more && `,${more}`}}`
 }
 
+/** The same of all processes: what each has a share of, and one alone says nothing of. */
+export function ofAll(metric: string): string {
+  return `${metric}{job="$job",namespace=~"$namespace"}`
+}
+
+/** Alerts; rules that the chart has not loaded give no namespace to those that sum over processes. */
+export function alerts(more = ''): string {
+  return `ALERTS{job="$job",namespace=~"$namespace|",alertname=~"Penstock.+"${more && `,${more}`}}`
+}
+
+/** What could not be read; what refuses a request, or fails with it, is told as such (PenstockDeadLetters). */
+export const unreadable =
+  'reason!~"network|timeout|redirect|unauthorized|forbidden|not_found|conflict|rate_limited|quota|no_access|.+_limit|limit_exceeded|server_error|unavailable|gateway_timeout"'
+
 /** A number that the alerts compare with, by its name in the rules. */
 export function allowed(name: string): string {
   return `max(penstock_threshold{job="$job",namespace=~"$namespace",name="${name}"})`

@@ -247,7 +247,7 @@ export const byApp = {
         sqlTable(`
 select a.app_id as "App", coalesce(c.calls, 0) as "Calls", coalesce(u.users, 0) as "Users", s.stays as "Stays", s.minutes as "User minutes",
        i.minutes as "Minutes reported", coalesce(r.classes, 0) as "Classes", coalesce(p.players, 0) as "Players"
-from (select distinct app_id from ingest.progress where stream in ('app-events', 'calls', 'cloud-players')) a
+from ingest.app a
 left join (select app_id, count(*) as calls from analytics.call
            where app_id in ($app) and $__timeFilter(created_at) group by app_id) c using (app_id)
 left join (select app_id, sum(s.stays) as stays, sum(s.user_minutes) as minutes ${summedUp} group by app_id) s using (app_id)

@@ -82,9 +82,11 @@ export function longestPauses(streams: readonly Stream[], apps: readonly AppSett
   const longest = streams.map(stream => {
     const { name } = stream
     const isList = stream.kind === 'snapshot' && stream.scope === 'app'
-    const rest = (app: AppSettings) =>
-      isList && restOf(app, name) > thresholds.stall_seconds ? restOf : pauseOf
-    return [name, apps.reduce((most, app) => Math.max(most, rest(app)(app, name)), 0)] as const
+    const rest = (app: AppSettings) => {
+      const own = isList ? (restOf(app, name) ?? 0) : 0
+      return own > thresholds.stall_seconds ? own : pauseOf(app, name)
+    }
+    return [name, apps.reduce((most, app) => Math.max(most, rest(app)), 0)] as const
   })
   return new Map(longest.filter(([, pause]) => pause > 0))
 }

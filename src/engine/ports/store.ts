@@ -232,7 +232,7 @@ export interface DeadLetter extends StreamLabels {
 
 /** What the gauges need that only the database knows. */
 export interface StoreGauges {
-  readonly gaps: readonly Pick<GapStatus, 'stream' | 'state' | 'gaps'>[]
+  readonly gaps: readonly Pick<GapStatus, 'app' | 'stream' | 'state' | 'gaps'>[]
   /** Gaps that were given up, or have grown since, within the last hour and the last day. */
   readonly losses?: readonly { readonly stream: string; readonly hour: number; readonly day: number }[]
   readonly rooms: readonly { readonly app: string; readonly state: string; readonly count: number }[]
