@@ -63,9 +63,9 @@ export const limits: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/commands/wiring/counters.ts',
-    find: `export function counterScope(counters: 'credential' | 'app' | undefined, { id, rest }: AppConfig): string {
+    find: `export function counterScope({ provider }: Config, { id, rest }: AppConfig, service: Service): string {
 `,
-    put: `export function counterScope(counters: 'credential' | 'app' | undefined, { id, rest }: AppConfig): string {
+    put: `export function counterScope({ provider }: Config, { id, rest }: AppConfig, service: Service): string {
   if (id) return id
 `,
   },
@@ -262,7 +262,7 @@ export const limits: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/postgres/housekeeping.ts',
-    find: "least($1::timestamptz, b.last_sent_at, u.sent_at) - interval '48 hours'",
-    put: "least($1::timestamptz, b.last_sent_at, u.sent_at) - interval '48 seconds'",
+    find: "u.sent_at) - interval '48 hours'",
+    put: "u.sent_at) - interval '48 seconds'",
   },
 ]

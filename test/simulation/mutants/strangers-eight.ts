@@ -43,10 +43,10 @@ export const strangersEight: readonly Plant[] = [
     group: 'limits',
     from: 'contract',
     file: 'src/commands/reload.ts',
-    find: 'const settings = { ...engineSettings(next), renewEvery: current.settings().renewEvery }',
+    find: 'const settings = { ...engineSettings(wanted), renewEvery: current.settings().renewEvery }',
     put: `const plans = new Map(current.config().apps.map(({ id, plan }) => [id, plan]))
-  const kept = next.apps.map(app => ({ ...app, plan: plans.get(app.id) ?? app.plan }))
-  const settings = { ...engineSettings({ ...next, apps: kept }), renewEvery: current.settings().renewEvery }`,
+  const kept = wanted.apps.map(app => ({ ...app, plan: plans.get(app.id) ?? app.plan }))
+  const settings = { ...engineSettings({ ...wanted, apps: kept }), renewEvery: current.settings().renewEvery }`,
   },
   {
     name: 'lost-shard-never-drained-again',
