@@ -49,16 +49,9 @@ export type RecordingFileRow`,
     says: 'of how many students are in a room those who assist are a part',
     group: 'classrooms',
     from: 'contract',
-    file: 'migrations/0003-classroom.sql',
-    find: `1 as people, classroom.is_student(i.role)::int as students`,
-    put: `1 as people, (coalesce(i.role, '') not in ('1', 'teacher', 'host'))::int as students`,
-    also: [
-      {
-        file: 'migrations/0003-classroom.sql',
-        find: `-1, - classroom.is_student(i.role)::int`,
-        put: `-1, - (coalesce(i.role, '') not in ('1', 'teacher', 'host'))::int`,
-      },
-    ],
+    file: 'migrations/0037-classes-one-after-another.sql',
+    find: "case when trim(s.role) <> '' then classroom.is_student(s.role)",
+    put: "case when trim(s.role) <> '' then s.role not in ('1', 'teacher', 'host')",
   },
   {
     name: 'week-before-adds-its-days',
@@ -91,16 +84,18 @@ export type RecordingFileRow`,
     says: 'a player belongs to the latest class of its channel, whenever it was created',
     group: 'players',
     from: 'contract',
-    file: 'migrations/0033-calls-until-an-end-was-told.sql',
+    file: 'migrations/0037-classes-one-after-another.sql',
     find: `
-      and coalesce(p.created_at, p.first_seen_at) < coalesce(r.valid_to, 'infinity') - interval '1 minute'
-    order by r.incarnation limit 1
-  ) r
-  where coalesce(p.created_at, p.first_seen_at) >= r.since and coalesce`,
-    put: `
-    order by r.incarnation desc limit 1
-  ) r
-  where coalesce`,
+      and c.at >= r.valid_from - interval '15 minutes'
+      and c.at < coalesce(r.valid_to, 'infinity') - interval '1 minute'`,
+    put: '',
+    also: [
+      {
+        file: 'migrations/0037-classes-one-after-another.sql',
+        find: 'order by r.incarnation limit 1',
+        put: 'order by r.incarnation desc limit 1',
+      },
+    ],
   },
   {
     name: 'users-of-a-channel-in-another-order',

@@ -131,14 +131,15 @@ export const visitors: readonly Plant[] = [
     says: 'a call belongs to the latest room of the name of its channel, whenever it began',
     group: 'ranges',
     from: 'contract',
-    file: 'migrations/0033-calls-until-an-end-was-told.sql',
+    file: 'migrations/0037-classes-one-after-another.sql',
     find: `    and c.created_at >= r.valid_from - interval '15 minutes'
     and c.created_at < coalesce(r.valid_to, 'infinity') - interval '1 minute'
     and c.created_at < coalesce(greatest(r.ended_at, r.ended_by), case when coalesce(r.forgotten_at, r.valid_to) is not null then r.last_event_at end,
                                 'infinity') + interval '1 hour'
   where not exists (select from classroom.room b
                     where b.app_id = r.app_id and b.room_uuid = r.room_uuid and b.incarnation < r.incarnation
-                      and c.created_at < coalesce(b.valid_to, 'infinity') - interval '1 minute');`,
+                      and c.created_at < coalesce(b.valid_to, 'infinity') - interval '1 minute'
+                      and c.created_at < coalesce(greatest(b.ended_at, b.ended_by), b.last_event_at, 'infinity') + interval '1 hour');`,
     put: `  where not exists (select from classroom.room b
                     where b.app_id = r.app_id and b.room_uuid = r.room_uuid and b.incarnation > r.incarnation);`,
   },
