@@ -1,9 +1,11 @@
 import { cmds } from '../../src/provider/classroom/index.ts'
 import type { Agenda } from './agenda.ts'
 import { type Draw, drawFrom } from './draw.ts'
+import { befalls } from './hash.ts'
 import { told } from './nameless.ts'
 import { hold, hush, type Quirks, retell, spoil } from './quirks.ts'
 import { seededRandom } from './seeded.ts'
+import { otherVersion } from './served.ts'
 import type { Switches } from './switches.ts'
 import type { Contents, Member, Room, RoomEvent, Widget, WidgetEntry } from './world.ts'
 
@@ -107,11 +109,14 @@ export class Classroom {
     const how = { at, quirks, draw: this.#strange }
     const retold = retell(content, this.contents.events.length, how)
     const loggedFrom = retold ? undefined : hold(content, this.contents.events.length, how)
+    const sequence = this.#nextSequence()
+    const isOther = befalls(quirks.otherVersion, 'version', this.room.uuid, at, String(sequence))
     const event = {
       ...content,
       data: told(content.data, switches),
-      sequence: this.#nextSequence(),
+      sequence,
       at,
+      ...(isOther && { version: otherVersion }),
       ...(retold && { retold: { ...retold, data: told(retold.data, switches) } }),
       ...(loggedFrom !== undefined && { loggedFrom }),
       ...(this.contents.events.length >= this.#told && ({ isUntold: true } as const)),

@@ -6,6 +6,7 @@ import type { Random } from '../../src/clock/clock.ts'
  * `unknown-code` succeeds in nothing that a document names: no list is there, and it says so by null.
  * `unlisted` leaves out the first player of a list, as if there were none; `miscounted` leaves it out and counts it.
  * `slipped` begins a further page of a list of players with the last of the page before, and leaves out who would have been first.
+ * `unfiled` leaves out the first file of each recording that is listed.
  * `strange` answers in a shape of which nobody can tell what it holds; `weighty` with so many spaces behind it that it is a large one.
  */
 export const faultKinds = [
@@ -28,6 +29,7 @@ export const faultKinds = [
   'unlisted',
   'miscounted',
   'slipped',
+  'unfiled',
   'strange',
   'weighty',
 ] as const

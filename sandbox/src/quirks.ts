@@ -16,6 +16,8 @@ export interface Quirks {
   readonly malformedRecord: number
   /** A record in order whose message is no string. */
   readonly malformedData: number
+  /** Of the events of any kind: those that another version of the service tells. */
+  readonly otherVersion: number
   /** A message that whoever plays with the sandbox may have his own store refuse. */
   readonly unstorable: number
   /** A message that the log of the room tells in other words some minutes later. Not one of the first of a room. */
@@ -40,6 +42,10 @@ export interface Quirks {
   readonly brokenRecording: number
   /** Of the students: those who come as an assistant at first, and as a student again where they come back. */
   readonly helpsAtFirst: number
+  /** Of the quizzes: those that may be answered by whoever comes while they run, too. */
+  readonly openQuiz: number
+  /** Of the polls: those whose votes no summary counts, and in which every other student votes again. */
+  readonly uncountedPoll: number
   /** Of the answers to quizzes: those that are thought over and given once more, where that is oftener than in life. */
   readonly secondThought: number
   /** Of the classes that end: those in whose last moment a quiz begins, which the teacher ends long after. */
@@ -60,6 +66,8 @@ export interface Quirks {
   readonly backwardCall: number
   /** Sessions that have a metric which no document names. */
   readonly unknownMid: number
+  /** Of the stays of those who speak: those of whom nothing tells it in their first 22 minutes. */
+  readonly lateSpeaker: number
   /** Sessions of which an answer tells each metric in two entries, the later values in the second. */
   readonly partedMetric: number
   /** Of the values of metrics: those that are words. */
@@ -94,6 +102,7 @@ export const noQuirks: Quirks = {
   loneSurrogate: 0,
   malformedRecord: 0,
   malformedData: 0,
+  otherVersion: 0,
   unstorable: 0,
   retoldMessage: 0,
   lateMessage: 0,
@@ -106,6 +115,8 @@ export const noQuirks: Quirks = {
   crossing: 0,
   brokenRecording: 0,
   helpsAtFirst: 0,
+  openQuiz: 0,
+  uncountedPoll: 0,
   secondThought: 0,
   lateQuiz: 0,
   lateFiles: 0,
@@ -116,6 +127,7 @@ export const noQuirks: Quirks = {
   namelessCall: 0,
   backwardCall: 0,
   unknownMid: 0,
+  lateSpeaker: 0,
   partedMetric: 0,
   malformedValue: 0,
   strangePair: 0,

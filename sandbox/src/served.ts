@@ -4,12 +4,15 @@ import type { Switches } from './switches.ts'
 import type { Member, Room, RoomEvent, WidgetEntry } from './world.ts'
 
 const serviceVersion = 1
+/** While the service is being replaced, some events are told by the next one. */
+export const otherVersion = 2
 const actions = { set: 1 } as const
 const roleWords: Readonly<Record<number, string>> = { 1: 'teacher', 2: 'student', 3: 'assistant' }
 
 /** An event as operations 9 and 10 serve it. */
-export function servedEvent({ uuid }: Room, { sequence, cmd, data, spoilt }: RoomEvent): object {
-  return { roomUuid: uuid, cmd, sequence: exact(sequence), version: serviceVersion, data, ...spoilt }
+export function servedEvent({ uuid }: Room, event: RoomEvent): object {
+  const { sequence, cmd, version = serviceVersion, data, spoilt } = event
+  return { roomUuid: uuid, cmd, sequence: exact(sequence), version, data, ...spoilt }
 }
 
 /** An event as the log of its room tells it at `now`. */

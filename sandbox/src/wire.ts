@@ -84,6 +84,11 @@ export async function transmit(fault: FaultRule | undefined, act: Act, line: Lin
     case 'unlisted':
     case 'miscounted':
       return json(JSON.stringify(withoutFirst((await act({ loops: false }).json()) as List, fault.kind)))
+    case 'unfiled': {
+      const answer = act({ loops: false })
+      const headers = { date: answer.headers.get('date') ?? '' }
+      return json(JSON.stringify(await answer.json(), withoutFirstFile), answer.status, headers)
+    }
     case 'strange': {
       const { data: _, ...body } = (await act({ loops: false }).json()) as { readonly data?: unknown }
       return json(JSON.stringify({ ...body, data: { news: { of: { tomorrow: [1] } } } }))
@@ -123,6 +128,10 @@ function withoutFirst({ players, totalSize, ...body }: List, kind: 'unlisted' | 
     players: players.slice(1),
     totalSize: kind === 'unlisted' ? totalSize - 1 : totalSize,
   } as List
+}
+
+function withoutFirstFile(name: string, value: unknown): unknown {
+  return name === 'recordDetails' && Array.isArray(value) ? value.slice(1) : value
 }
 
 function withoutLists(body: object): object {

@@ -10,6 +10,8 @@ export interface RoomEvent {
   readonly cmd: number
   readonly data: object
   readonly at: number
+  /** Of the service, where another one tells it than tells most. */
+  readonly version?: number
   readonly spoilt?: object
   readonly oddity?: Oddity
   readonly retold?: Retold

@@ -77,6 +77,40 @@ describe('an oddity', () => {
     expect(numbersOf({})).toBe(0)
   })
 
+  it('otherVersion has some events told by another version of the service, and the truth says which', async () => {
+    const { drain, path, events } = odd({ otherVersion: 0.2 })
+    const { items } = await drain(path)
+    const versions = items.map(({ version }) => version)
+    expect(new Set(versions)).toEqual(new Set([1, 2]))
+    expect(versions).toEqual(events.map(({ version = 1 }) => version))
+  })
+
+  it('openQuiz counts those who come while a quiz runs among those who could answer', () => {
+    const counts = (quirks: Partial<Quirks>) =>
+      Map.groupBy(
+        odd(quirks)
+          .linesOf('widget')
+          .filter(({ widget, step }) => widget === 'popupQuiz' && step !== 'submission'),
+        ({ id }) => id,
+      )
+        .values()
+        .map(items => new Set(items.map(({ item }) => JSON.stringify(item).match(/totalCount":(\d+)/)?.[1])))
+        .filter(({ size }) => size > 1)
+        .toArray()
+    expect(counts({ openQuiz: 1 }).length).toBeGreaterThan(0)
+    expect(counts({})).toEqual([])
+  })
+
+  it('uncountedPoll tells of no option how many voted for it', () => {
+    const tallies = (quirks: Partial<Quirks>) =>
+      odd(quirks)
+        .linesOf('widget')
+        .filter(({ widget }) => widget === 'poll')
+        .filter(({ item }) => JSON.stringify(item).includes('"num"'))
+    expect(tallies({ uncountedPoll: 1 })).toEqual([])
+    expect(tallies({}).length).toBeGreaterThan(0)
+  })
+
   it('malformedWidgetItem is a submission without properties that can be read', () => {
     const { linesOf } = play({ quirks: { malformedWidgetItem: 0.2 } })
     const malformed = linesOf('widget').filter(line => line.malformed)

@@ -40,7 +40,7 @@ export const callSession = table(
       uid: telling('uid', optional.text('User ID; the same user may stay more than once')),
       network: optional.text('Kind of network, as the provider names it'),
       platform: optional.text('Operating system, as the provider names it'),
-      speaker: optional.boolean('Whether the user speaks in the call'),
+      speaker: optional.boolean('Whether the user speaks in the call; once true it stays true'),
       sdk_version: optional.text("Version of the SDK that the user's app holds"),
       device_type: optional.text('Device, as the provider names it'),
       joined_at: optional.timestamp('When the stay began'),
@@ -49,7 +49,7 @@ export const callSession = table(
       extra: optional.json('Fields that have no column here, as they came'),
     },
     onConflict: 'merge',
-    except: { finished: 'latch', left_at: 'final' },
+    except: { finished: 'latch', left_at: 'final', speaker: 'latch' },
   },
 )
 export type CallSessionRow = RowOf<typeof callSession>

@@ -74,6 +74,15 @@ describe('a session', () => {
       { uid: '4294967295', network: 'WIFI', finished: true, left_at: new Date(iso(60)) },
     ])
   })
+
+  it('of somebody who spoke is one, also where a slice before that is read later', async () => {
+    const rows = (...all: object[]) => rowSet({ 'analytics.call_session': all })
+    await fetchItem('call-sessions', rows(session('c', 'spoke', { speaker: true })))
+    await fetchItem('call-sessions', rows(session('c', 'spoke', { speaker: false, finished: false })))
+    expect(await db.rows(`select speaker from analytics.call_session where sid = 'spoke'`)).toEqual([
+      { speaker: true },
+    ])
+  })
 })
 
 describe('values of a session', () => {

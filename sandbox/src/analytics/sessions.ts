@@ -23,6 +23,8 @@ export interface ServedSession {
 }
 
 const defaultPageSize = 20
+/** In longer than many a question about a call may span. */
+const untilLateWord = 22 * 60_000
 
 /** Session details: latest to join first. A call that nobody knows has none. */
 export function listSessions(context: AnalyticsContext): object {
@@ -43,7 +45,7 @@ export function listSessions(context: AnalyticsContext): object {
   const list = matches
     .slice((pageNo - 1) * pageSize, pageNo * pageSize)
     .filter(isWanted)
-    .map(session => servedSession(session, call!.cname, asOf(context)))
+    .map(session => servedSession(session, call!.cname, settings, asOf(context)))
     .map(session => (session.finished || isLeaveTold(session, settings) ? session : withoutEnd(session)))
   const total = settings.switches.totalSize === 'all' ? matches.length : list.length
   return { total_size: total, page_no: pageNo, page_size: pageSize, call_info: list }
@@ -98,8 +100,18 @@ function withoutEnd({ leave_ts: _, ...session }: ServedSession): object {
   return session
 }
 
+/** From when on somebody who speaks is said to, Unix milliseconds. */
+export function speaksFrom({ sid, joinedAt }: CallSession, { quirks }: Settings): number {
+  return joinedAt + (befalls(quirks.lateSpeaker, 'late speaker', sid) ? untilLateWord : 0)
+}
+
 /** The stay as it is shown at `now`; whoever is still there is said to leave now. */
-export function servedSession(session: CallSession, cname: string, now: number): ServedSession {
+export function servedSession(
+  session: CallSession,
+  cname: string,
+  settings: Settings,
+  now: number,
+): ServedSession {
   const { sid, uid, speaks, joinedAt } = session
   const { platform, network, deviceType, sdkVersion } = equipmentOf(session)
   const leftAt = past(session.leftAt, now)
@@ -109,7 +121,7 @@ export function servedSession(session: CallSession, cname: string, now: number):
     uid,
     network,
     platform,
-    speaker: speaks,
+    speaker: speaks && speaksFrom(session, settings) <= (leftAt ?? now),
     sdk_version: sdkVersion,
     device_type: deviceType,
     join_ts: inSeconds(joinedAt),

@@ -11,7 +11,7 @@ import type { QualityMetric } from './quality.ts'
 import { isTightHour } from './ranges.ts'
 import { type RealtimeUsageMetric, type Subject, valueOfQuality, valueOfUsage } from './realtime.ts'
 import { isEndTold, type ServedCall, servedCall } from './search.ts'
-import { areSessionsCut, isLeaveTold, type ServedSession, servedSession } from './sessions.ts'
+import { areSessionsCut, isLeaveTold, type ServedSession, servedSession, speaksFrom } from './sessions.ts'
 import { type Question, type Strangeness, servedFrom, strangeness } from './thin.ts'
 import type { UsageMetric } from './usage.ts'
 
@@ -20,6 +20,8 @@ export interface TrueSession extends CallSession, Equipment {
   readonly item: ServedSession
   /** While it goes on, it is said to end at the moment of the answer. */
   readonly isLeaveTold: boolean
+  /** From when on it is told of one who speaks, Unix milliseconds. */
+  readonly speaksFrom: number
 }
 
 export interface TrueCall extends Omit<Call, 'sessions'> {
@@ -120,7 +122,8 @@ function trueSession(session: CallSession, cname: string, settings: Settings, no
     ...session,
     ...equipmentOf(session),
     leftAt: past(session.leftAt, now),
-    item: servedSession(session, cname, now),
+    item: servedSession(session, cname, settings, now),
     isLeaveTold: isLeaveTold(session, settings),
+    speaksFrom: speaksFrom(session, settings),
   }
 }

@@ -1,5 +1,6 @@
 import { pollModes, questionStates, widgetStates } from '../../../src/provider/classroom/index.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
+import { befalls } from '../hash.ts'
 import { questions } from '../names.ts'
 import { studentsPresent } from './people.ts'
 
@@ -7,6 +8,8 @@ interface Poll {
   readonly id: string
   readonly mode: number
   readonly items: readonly string[]
+  /** Whether summaries tell how many voted for which option. */
+  readonly isCounted: boolean
   /** The options each student chose last. */
   readonly votes: Map<string, readonly number[]>
 }
@@ -15,10 +18,12 @@ interface Poll {
 export function openPoll(room: Classroom, now: number): void {
   const students = studentsPresent(room)
   if (students.length === 0 || room.running.has('poll')) return
+  const id = room.draw.id()
   const poll: Poll = {
-    id: room.draw.id(),
+    id,
     mode: room.draw.pick(Object.values(pollModes)),
     items: room.draw.pick(questions),
+    isCounted: !befalls(room.rules.quirks.uncountedPoll, 'uncounted', id),
     votes: new Map(),
   }
   room.running.set('poll', later => closePoll(room, poll, later))
@@ -47,7 +52,8 @@ function voteLater(room: Classroom, poll: Poll, student: Pupil, time: number): v
   room.later(time, now => {
     if (!room.present.has(student.userUuid)) return
     vote(room, poll, student, now)
-    if (room.draw.chance(0.05)) room.later(now + 4_000, later => vote(room, poll, student, later))
+    if (room.draw.chance(poll.isCounted ? 0.05 : 0.5))
+      room.later(now + 4_000, later => vote(room, poll, student, later))
   })
 }
 
@@ -88,7 +94,8 @@ function closePoll(room: Classroom, poll: Poll, now: number): void {
 }
 
 /** Students who chose each option, and their share among those who voted. */
-function tally({ items, votes }: Poll): object {
+function tally({ items, isCounted, votes }: Poll): object {
+  if (!isCounted) return {}
   const choices = [...votes.values()]
   const detail = (option: number) => {
     const num = choices.filter(chosen => chosen.includes(option)).length

@@ -1,5 +1,6 @@
 import { questionStates, widgetStates } from '../../../src/provider/classroom/index.ts'
 import type { Classroom, Pupil } from '../classroom.ts'
+import { befalls } from '../hash.ts'
 import { questions } from '../names.ts'
 import { studentsPresent } from './people.ts'
 
@@ -7,7 +8,10 @@ interface Quiz {
   readonly id: string
   readonly items: readonly string[]
   readonly correctItems: readonly string[]
-  readonly totalCount: number
+  /** Who could answer so far. */
+  readonly asked: Set<string>
+  /** Whether it is asked of those who come later, too. */
+  readonly isOpen: boolean
   /** Who has answered, and whether the last answer was right. */
   readonly answers: Map<string, boolean>
 }
@@ -20,11 +24,13 @@ export function askQuiz(room: Classroom, now: number): void {
   const students = studentsPresent(room)
   if (students.length === 0 || room.running.has('popupQuiz')) return
   const items = room.draw.pick(questions)
+  const id = room.draw.id()
   const quiz: Quiz = {
-    id: room.draw.id(),
+    id,
     items,
     correctItems: [room.draw.pick(items)],
-    totalCount: students.length,
+    asked: new Set(students.map(({ userUuid }) => userUuid)),
+    isOpen: befalls(room.rules.quirks.openQuiz, 'open', id),
     answers: new Map(),
   }
   room.running.set('popupQuiz', later => endQuiz(room, quiz, later))
@@ -36,7 +42,7 @@ export function askQuiz(room: Classroom, now: number): void {
   room.later(end, later => endQuiz(room, quiz, later))
 }
 
-function announceQuiz(room: Classroom, { id, items, correctItems, totalCount }: Quiz, now: number): void {
+function announceQuiz(room: Classroom, { id, items, correctItems, asked }: Quiz, now: number): void {
   const extra = {
     correctItems,
     correctCount: 0,
@@ -44,7 +50,7 @@ function announceQuiz(room: Classroom, { id, items, correctItems, totalCount }: 
     receiveQuestionTime: now,
     popupQuizId: id,
     averageAccuracy: 0,
-    totalCount,
+    totalCount: asked.size,
     items,
   }
   const state = widgetStates.active
@@ -67,18 +73,19 @@ function answer(room: Classroom, quiz: Quiz, student: Pupil, now: number): void 
   const beside = { lastCommitTime: now, popupQuizId: quiz.id, selectedItems, isCorrect }
   const shared = { id: quiz.id, at: now, cause: 'submit', author: student }
   room.note('popupQuiz', { ...shared, step: 'submission', extra: {}, beside, starter: room.teacher })
-  room.note('popupQuiz', { ...shared, step: 'summary', extra: tally(quiz) })
+  room.note('popupQuiz', { ...shared, step: 'summary', extra: tally(room, quiz) })
 }
 
 function endQuiz(room: Classroom, quiz: Quiz, now: number): void {
   room.running.delete('popupQuiz')
-  const extra = { ...tally(quiz), answerState: questionStates.ended }
+  const extra = { ...tally(room, quiz), answerState: questionStates.ended }
   room.note('popupQuiz', { id: quiz.id, step: 'end', at: now, extra, cause: 'end', author: room.teacher })
 }
 
 /** The document gives these summaries no popupQuizId. */
-function tally({ answers, totalCount }: Quiz): object {
+function tally(room: Classroom, { answers, asked, isOpen }: Quiz): object {
+  if (isOpen) for (const { userUuid } of studentsPresent(room)) asked.add(userUuid)
   const correctCount = [...answers.values()].filter(isCorrect => isCorrect).length
   const averageAccuracy = answers.size === 0 ? 0 : correctCount / answers.size
-  return { selectedCount: answers.size, correctCount, averageAccuracy, totalCount }
+  return { selectedCount: answers.size, correctCount, averageAccuracy, totalCount: asked.size }
 }

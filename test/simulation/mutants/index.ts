@@ -16,6 +16,7 @@ import { strangersEight } from './strangers-eight.ts'
 import { strangersEleven } from './strangers-eleven.ts'
 import { strangersFive } from './strangers-five.ts'
 import { strangersFour } from './strangers-four.ts'
+import { strangersFourteen } from './strangers-fourteen.ts'
 import { strangersNine } from './strangers-nine.ts'
 import { strangersSeven } from './strangers-seven.ts'
 import { strangersSix } from './strangers-six.ts'
@@ -59,6 +60,7 @@ export const plants: readonly Plant[] = [
   ...strangersEleven,
   ...strangersTwelve,
   ...strangersThirteen,
+  ...strangersFourteen,
   ...spoiltRanges,
   ...unread,
   ...accidents,

@@ -129,8 +129,8 @@ export const strangersTwelve: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/tables/analytics.ts',
-    find: "    except: { finished: 'latch', left_at: 'final' },\n",
-    put: '',
+    find: "except: { finished: 'latch', left_at: 'final', speaker",
+    put: 'except: { speaker',
   },
   {
     name: 'not-measured-is-zero',

@@ -175,8 +175,8 @@ export const visitors: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/tables/analytics.ts',
-    find: `except: { finished: 'latch', left_at: 'final' },`,
-    put: `except: { finished: 'latch', left_at: 'keep' },`,
+    find: `except: { finished: 'latch', left_at: 'final', `,
+    put: `except: { finished: 'latch', left_at: 'keep', `,
   },
   {
     name: 'last-window-taken-as-told',
