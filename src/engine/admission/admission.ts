@@ -125,8 +125,12 @@ export class Admission {
     return this.#ports.ledger.settle(grant, 'unread', grant.clockBounds)
   }
 
-  /** What an app was refused for is past: it has other credentials, or another plan. What it shares with others stays. */
+  /**
+   * What an app was refused for is past: it has other credentials, or another plan. What it shares with others stays, but for
+   * budgets that are used up: the ledger says by which limits.
+   */
   forget(app: string): void {
+    for (const { breaker } of this.#groups.values()) breaker.release()
     for (const key of this.#appBreakers.keys()) if (key.startsWith(`${app} `)) this.#appBreakers.delete(key)
     this.#operations.forget(`${app} `)
   }
