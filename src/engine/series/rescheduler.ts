@@ -324,6 +324,8 @@ export class Rescheduler {
     const row = schedule.fail(name)
     if (row < DENIALS_THAT_CLOSE) return seriesPause(failure, row, random.next())
     this.#rooms.seriesOf(room, stream.name).closed = true
+    // No next try comes by itself, for which whoever wants it read would wait.
+    schedule.succeed(name)
     return undefined
   }
 
