@@ -63,8 +63,8 @@ export class Rescheduler {
   readonly #absences: ReadonlyMap<string, Absences>
   /** How often in a row each feed told nothing. */
   readonly #quietFeeds = new Map<string, number>()
-  /** When any series of a stream was read last, on the monotonic clock, ms. */
-  readonly #readAt = new Map<StreamName, number>()
+  /** When any series of a stream was read last in a region, on the monotonic clock, ms. */
+  readonly #readAt = new Map<string, number>()
 
   constructor(context: PollerContext, rooms: Rooms, poller: Plans) {
     this.#context = context
@@ -92,7 +92,7 @@ export class Rescheduler {
       case 'more':
         health.worked()
         schedule.succeed(series)
-        this.#readAt.set(stream.name, this.#context.clock.monotonic())
+        this.#readAt.set(`${stream.name} ${result.region}`, this.#context.clock.monotonic())
         return stream.scope === 'app'
           ? this.#afterWhole(stream, series, result, took)
           : this.#afterReading(stream, series, result)
@@ -127,12 +127,14 @@ export class Rescheduler {
   }
 
   /** Failures in a row on which a reading came no further; who goes on at one place for long begins anew. */
-  #failuresOf(schedule: StreamSchedule, series: string, { isFurther, end, failure }: SyncResult): number {
+  #failuresOf(schedule: StreamSchedule, series: string, result: SyncResult): number {
+    const { isFurther, end, failure, region } = result
     if (isFurther) schedule.succeed(series)
     const row = schedule.fail(series)
     if (row % TRIES_AT_A_PLACE > 0) return row
     schedule.asked(series).clear()
-    const areOthersRead = (this.#readAt.get(schedule.stream.name) ?? -1) > schedule.failingSince(series)!
+    const areOthersRead =
+      (this.#readAt.get(`${schedule.stream.name} ${region}`) ?? -1) > schedule.failingSince(series)!
     const isOfPlace = areOthersRead || row % TRIES_ALONE === 0 || (failure && isOfTheQuestion(failure.kind))
     if (end === 'failed' && isOfPlace) schedule.leavePlace(series)
     return row
