@@ -133,9 +133,15 @@ export class Admission {
     return this.#ports.ledger.settle(grant, 'unread', grant.clockBounds)
   }
 
-  /** What an app was refused for is past: it has other credentials, or another plan. What it shares with others stays. */
+  /**
+   * What an app was refused for is past: it has other credentials, or another plan. What it shares with others stays, but for
+   * budgets that are used up: the ledger says by which limits.
+   */
   forget(app: string): void {
-    for (const { apps } of this.#groups.values()) apps.delete(app)
+    for (const { apps, breaker } of this.#groups.values()) {
+      apps.delete(app)
+      breaker.release()
+    }
     this.#operations.forget(`${app} `)
   }
 

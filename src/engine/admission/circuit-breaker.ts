@@ -36,9 +36,13 @@ export function createCircuitBreaker({ clock, random, longestSpent }: BreakerCon
   let hasTripped = false
   /** On the monotonic clock, ms. */
   let pausedAt = Number.NEGATIVE_INFINITY
-  let pausedUntil = Number.NEGATIVE_INFINITY
+  let shutUntil = Number.NEGATIVE_INFINITY
   let heldUntil = Number.NEGATIVE_INFINITY
   let probe: Promise<void> | undefined
+
+  function pausesFor(): number {
+    return Math.max(shutUntil, heldUntil) - clock.monotonic()
+  }
 
   function beginProbe(): Permit {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -53,7 +57,7 @@ export function createCircuitBreaker({ clock, random, longestSpent }: BreakerCon
   function shut(pause: number): Verdict {
     hasTripped = true
     pausedAt = clock.monotonic()
-    pausedUntil = Math.max(pausedUntil, pausedAt + pause)
+    shutUntil = Math.max(shutUntil, pausedAt + pause)
     return 'shut'
   }
 
@@ -68,7 +72,7 @@ export function createCircuitBreaker({ clock, random, longestSpent }: BreakerCon
     /** Resolves when the caller may go, or when the signal aborts. Whoever is let through must `leave`. */
     pass: async (signal: AbortSignal): Promise<Permit> => {
       while (!signal.aborted) {
-        const left = pausedUntil - clock.monotonic()
+        const left = pausesFor()
         if (left > 0) await clock.sleep(left, signal)
         else if (!hasTripped) break
         else if (probe) await within(clock, LONGEST_LOOK_MS, probe, undefined, signal)
@@ -77,8 +81,7 @@ export function createCircuitBreaker({ clock, random, longestSpent }: BreakerCon
       return freePermit
     },
     /** Whether a caller who was let through earlier must go back and wait. */
-    isShutFor: ({ kind }: Permit): boolean =>
-      pausedUntil > clock.monotonic() || (hasTripped && kind !== 'probe'),
+    isShutFor: ({ kind }: Permit): boolean => pausesFor() > 0 || (hasTripped && kind !== 'probe'),
     /** What came of a request; `sentAt` on the monotonic clock, ms. `question`: whose answers are compared, if any are. */
     observe: (failure: Failure | undefined, sentAt: number, question?: string): Verdict => {
       // What was under way when the breaker fell tells nothing of how things are since.
@@ -101,12 +104,14 @@ export function createCircuitBreaker({ clock, random, longestSpent }: BreakerCon
       return pause > 0 ? shut(pause) : 'tolerated'
     },
     /** In how many ms a request may go ahead to see; undefined while the breaker is open. */
-    triesIn: (): number | undefined =>
-      hasTripped ? Math.max(0, pausedUntil - clock.monotonic()) : undefined,
+    triesIn: (): number | undefined => (hasTripped ? Math.max(0, pausesFor()) : undefined),
     /** Nothing may go for `ms`, and nothing is wrong: a budget is used up. */
     hold: (ms: number) => {
       heldUntil = Math.max(heldUntil, clock.monotonic() + ms)
-      pausedUntil = Math.max(pausedUntil, heldUntil)
+    },
+    /** Whoever knows may say so anew. */
+    release: () => {
+      heldUntil = Number.NEGATIVE_INFINITY
     },
     /** For how long it was told so, from now, ms. */
     heldFor: (): number => Math.max(0, heldUntil - clock.monotonic()),

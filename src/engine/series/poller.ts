@@ -191,7 +191,7 @@ export class Poller {
         series,
         purpose,
       },
-      { tailMemory, room, asked: schedule.asked(series), hints },
+      { tailMemory, room, asked: schedule.asked(series), isStuck: schedule.takeAnew(series), hints },
     )
   }
 

@@ -2,7 +2,7 @@ import { nextFeed, nextSync, nextTurn, quietSince, restOf } from '../../planning
 import type { Failure, FailureKind } from '../../provider/errors.ts'
 import type { Hint } from '../../streams/page.ts'
 import type { CursorStream, StreamName } from '../../streams/stream.ts'
-import { feedPause, seriesPause } from '../admission/retry-rules.ts'
+import { feedPause, isOfTheQuestion, seriesPause } from '../admission/retry-rules.ts'
 import { afterFault, SOON_MS } from '../failures.ts'
 import type { FeedGaps } from './feed.ts'
 import type { PollerContext, RoomMemory, Rooms } from './rooms.ts'
@@ -40,6 +40,9 @@ const PAUSE_SHARE = 1 / 4
 /** The nextId itself may be at fault, whatever the answers to it say. */
 const TRIES_AT_A_PLACE = 3
 
+/** Where nobody else is answered it may be the provider, and from the beginning more is read once more: that is tried more seldom. */
+const TRIES_ALONE = 12
+
 /** Ways in which an answer came and cannot be read. */
 const unreadable: ReadonlySet<FailureKind> = new Set(['malformed', 'too_large'])
 
@@ -60,6 +63,8 @@ export class Rescheduler {
   readonly #absences: ReadonlyMap<string, Absences>
   /** How often in a row each feed told nothing. */
   readonly #quietFeeds = new Map<string, number>()
+  /** When any series of a stream was read last in a region, on the monotonic clock, ms. */
+  readonly #readAt = new Map<string, number>()
 
   constructor(context: PollerContext, rooms: Rooms, poller: Plans) {
     this.#context = context
@@ -87,6 +92,7 @@ export class Rescheduler {
       case 'more':
         health.worked()
         schedule.succeed(series)
+        this.#readAt.set(`${stream.name} ${result.region}`, this.#context.clock.monotonic())
         return stream.scope === 'app'
           ? this.#afterWhole(stream, series, result, took)
           : this.#afterReading(stream, series, result)
@@ -121,10 +127,16 @@ export class Rescheduler {
   }
 
   /** Failures in a row on which a reading came no further; who goes on at one place for long begins anew. */
-  #failuresOf(schedule: StreamSchedule, series: string, { isFurther }: SyncResult): number {
+  #failuresOf(schedule: StreamSchedule, series: string, result: SyncResult): number {
+    const { isFurther, end, failure, region } = result
     if (isFurther) schedule.succeed(series)
     const row = schedule.fail(series)
-    if (row % TRIES_AT_A_PLACE === 0) schedule.asked(series).clear()
+    if (row % TRIES_AT_A_PLACE > 0) return row
+    schedule.asked(series).clear()
+    const areOthersRead =
+      (this.#readAt.get(`${schedule.stream.name} ${region}`) ?? -1) > schedule.failingSince(series)!
+    const isOfPlace = areOthersRead || row % TRIES_ALONE === 0 || (failure && isOfTheQuestion(failure.kind))
+    if (end === 'failed' && isOfPlace) schedule.leavePlace(series)
     return row
   }
 
@@ -314,6 +326,8 @@ export class Rescheduler {
     const row = schedule.fail(name)
     if (row < DENIALS_THAT_CLOSE) return seriesPause(failure, row, random.next())
     this.#rooms.seriesOf(room, stream.name).closed = true
+    // No next try comes by itself, for which whoever wants it read would wait.
+    schedule.succeed(name)
     return undefined
   }
 

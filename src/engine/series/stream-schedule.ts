@@ -20,6 +20,15 @@ interface Place {
   storing: number
 }
 
+interface Failing {
+  /** Failed syncs in a row. */
+  row: number
+  /** When the first of them ended, on the monotonic clock, ms. */
+  readonly since: number
+  /** The place where it reads is at fault: the next sync begins anew. */
+  isStuck: boolean
+}
+
 interface Underway {
   readonly place: Place
   /** When the series is due again by what was heard meanwhile. */
@@ -38,7 +47,7 @@ export class StreamSchedule {
   readonly #regionOf: (series: string) => string
   #places: Map<string, Place> | undefined
   #syncing: Map<string, Underway> | undefined
-  #failures: Map<string, number> | undefined
+  #failures: Map<string, Failing> | undefined
   /** When the last syncs are or were due that were wished for. */
   #debounced: Map<string, number> | undefined
   #readings: Map<string, Set<string | null>> | undefined
@@ -150,9 +159,29 @@ export class StreamSchedule {
   /** Counts one more failed sync in a row, and answers how many there were. */
   fail(series: string): number {
     this.#failures ??= new Map()
-    const row = (this.#failures.get(series) ?? 0) + 1
-    this.#failures.set(series, row)
-    return row
+    const failing = this.#failures.get(series) ?? { row: 0, since: this.#clock.monotonic(), isStuck: false }
+    this.#failures.set(series, failing)
+    failing.row += 1
+    return failing.row
+  }
+
+  /** Since when its syncs have failed, on the monotonic clock, ms; undefined where the last one did not. */
+  failingSince(series: string): number | undefined {
+    return this.#failures?.get(series)?.since
+  }
+
+  /** The reading that failed begins anew with the next sync. */
+  leavePlace(series: string): void {
+    const failing = this.#failures?.get(series)
+    if (failing) failing.isStuck = true
+  }
+
+  /** Whether the sync that begins now is to begin anew. */
+  takeAnew(series: string): boolean {
+    const failing = this.#failures?.get(series)
+    const isStuck = failing?.isStuck === true
+    if (failing) failing.isStuck = false
+    return isStuck
   }
 
   /** Whether its last sync failed. */

@@ -80,6 +80,8 @@ export interface SyncOptions {
    * with it and keeps it; empty, there is none.
    */
   readonly asked: Set<string | null>
+  /** The nextId at which the log stands is at fault: it is read from its beginning. */
+  readonly isStuck?: boolean
   /** What its pages tell of rooms comes to these: also of a sync that throws they must be followed up. */
   readonly hints?: Hint[]
 }
@@ -191,7 +193,10 @@ function heeded(task: CursorTask, hints: Hint[]): CursorTask {
 }
 
 /** Where a sync begins: where the last one ended, unless the room must be probed or its log read again. */
-async function begin(context: PollContext, { tailMemory, room, asked }: SyncOptions): Promise<Place> {
+async function begin(
+  context: PollContext,
+  { tailMemory, room, asked, isStuck }: SyncOptions,
+): Promise<Place> {
   const { store, app, stream, series, fence } = context
   const stands = tailMemory.stands.get(series)
   tailMemory.stands.delete(series)
@@ -202,7 +207,7 @@ async function begin(context: PollContext, { tailMemory, room, asked }: SyncOpti
   }
   if (stream.kind !== 'log') return start(progress, null, asked)
   const { cursor, certain, wanted } = progress
-  if (wanted) return rewound(context, progress, asked)
+  if (wanted || isStuck) return rewound(context, progress, asked)
   const isEnded = asked.size === 0
   if (isEnded && stream.rereads(progress.streamState, room)) return rewound(context, progress, asked)
   if (cursor === null) return start(progress, null, asked)

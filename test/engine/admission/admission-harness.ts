@@ -35,6 +35,7 @@ export function makeHarness() {
       ...parts,
     })
   const heldFor = admission.heldFor.bind(admission)
+  const forget = admission.forget.bind(admission)
   /** Each lane asks, one request after the other with a second between, for `lasts` ms; answers what was asked. */
   const askOn = async (lasts: number, lanes: readonly (() => Promise<unknown>)[]) => {
     const { clock, transport } = harness
@@ -51,5 +52,5 @@ export function makeHarness() {
     await Promise.all(under)
     return asked
   }
-  return { ...harness, ofRoom, ofFeed, heldFor, askOn, controller }
+  return { ...harness, ofRoom, ofFeed, heldFor, forget, askOn, controller }
 }

@@ -3,7 +3,7 @@ import { StoreUnavailable, type TakeResult } from '../../../src/engine/ports.ts'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import type { FailureKind } from '../../../src/provider/errors.ts'
 import { perDay, perSecond } from '../../../src/provider/limits.ts'
-import { second } from '../harness.ts'
+import { minute, second } from '../harness.ts'
 import { counted, makeHarness, quick } from './admission-harness.ts'
 
 describe('order', () => {
@@ -194,6 +194,23 @@ describe('a group that is counted in the database', () => {
     await clock.advance(2 * second)
     await Promise.all(all)
     expect(transport.asked.map(({ at }) => at)).toEqual([50 * second, 50 * second, 50 * second])
+  })
+
+  it('asks the ledger anew for an app of which a changed configuration may allow more', async () => {
+    const { clock, ledger, transport, ofFeed, heldFor, forget } = makeHarness()
+    const asked = { limit: { ...counted, rates: [perDay(1_000)] }, life: Infinity, isPlannedAgain: true }
+    ledger.answers.push({ granted: false, wait: 10 * 3_600 * second, now: 0, ahead: 0 })
+    const stopping = new AbortController()
+    const before = ofFeed({ ...asked, signal: stopping.signal })
+    await clock.advance(minute)
+    stopping.abort()
+    expect(await before).toEqual({ outcome: 'stopped' })
+    forget('a1')
+    expect(heldFor(counted.scope, 'classroom-feed')).toBe(0)
+    const sent = ofFeed({ ...asked, limit: { ...counted, rates: [perDay(10_000)] } })
+    await clock.advance(second)
+    expect(await sent).toMatchObject({ outcome: 'replied' })
+    expect(transport.asked).toHaveLength(1)
   })
 
   it('does not use a grant that is older than two seconds', async () => {

@@ -129,4 +129,17 @@ describe('a room whose log answers 404', () => {
     expect(isRight(asked.length)).toBe(true)
     await stop()
   })
+
+  it('with a code at another stream, which waits for news then: that it is wanted is news', async () => {
+    const { clock, transport, poller, stop } = startApp(['algebra'])
+    let isThere = false
+    transport.answers = ({ operation }) => (operation === 'popupQuiz' && !isThere ? coded : { items: [] })
+    await clock.advance(hour)
+    isThere = true
+    const before = transport.of('popupQuiz').length
+    poller.reread({ app: 'a1', room: 'algebra', region: null, streams: ['popup-quiz'] })
+    await clock.advance(minute)
+    expect(transport.of('popupQuiz')).toHaveLength(before + 1)
+    await stop()
+  })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../src/engine/ports.ts'
+import type { FailureKind } from '../../../src/provider/errors.ts'
 import { feed, list, quiz, roomLog, stateNews } from '../fake-streams.ts'
 import { cadence, hour, minute, second } from '../harness.ts'
 
@@ -99,6 +100,47 @@ describe('faults', () => {
       await stop()
     },
   )
+
+  describe('a nextId that fails each time is at fault itself, and the log is read from its beginning', () => {
+    /** What is asked of a log whose third page fails so, until it is begun anew; of the other room all is served. */
+    async function askedUntilAnew(kind: FailureKind, rooms: readonly string[]) {
+      const { clock, transport, stop } = startApp(rooms, [roomLog])
+      transport.answers = ({ room, nextId }) => {
+        if (room !== 'algebra') return { items: [] }
+        if (nextId === null) return { items: [{ id: 1 }], nextId: 'b' }
+        return nextId === 'b' ? { items: [{ id: 2 }], nextId: 'c' } : kind
+      }
+      for (let n = 0; n < 60; n++) await clock.advance(minute)
+      await stop()
+      const asked = transport.asked.filter(({ room }) => room === 'algebra').map(({ nextId }) => nextId)
+      const again = asked.indexOf('b', 2)
+      return again < 0 ? asked : asked.slice(0, again + 1)
+    }
+
+    it.each(['malformed', 'unexpected_status'] as const)('with %s after three times', async kind => {
+      expect(await askedUntilAnew(kind, ['algebra'])).toEqual([null, 'b', 'c', 'c', 'c', null, 'b'])
+    })
+
+    it.each(['server_error', 'timeout', 'network'] as const)(
+      'with %s too, where others are read',
+      async kind => {
+        expect(await askedUntilAnew(kind, ['algebra', 'physics'])).toEqual([
+          null,
+          'b',
+          'c',
+          'c',
+          'c',
+          null,
+          'b',
+        ])
+      },
+    )
+
+    it('and where there are no others after some more', async () => {
+      const asked = await askedUntilAnew('server_error', ['algebra'])
+      expect(asked).toEqual([null, 'b', ...Array(12).fill('c'), null, 'b'])
+    })
+  })
 
   it('a stream that throws stops no other', async () => {
     const broken = {
