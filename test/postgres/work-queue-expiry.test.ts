@@ -51,6 +51,7 @@ describe('items that expire', () => {
       db.store.expiringCalls(app, 'call-sessions', at(6), except, most)
     expect(await calls([], 100)).toEqual(['c', 'b', 'a'])
     expect(await calls(['c'], 1)).toEqual(['b'])
+    expect(await db.store.expiringCalls(app, 'call-sessions', Number.NEGATIVE_INFINITY, [], 100)).toEqual([])
     expect(await db.store.expireItems(me, app, 'call-sessions', at(6), ['b', 'd'])).toBe(1)
     expect(await calls([], 100)).toEqual(['c', 'a'])
     expect((await openItems(db)).map(({ key }) => key)).toEqual(['c', 'a', 'd'])
