@@ -133,4 +133,23 @@ describe('items that expire', () => {
     await db.store.commitItem(itemPage(second!))
     expect(await gaps()).toMatchObject([{ state: 'repaired' }])
   })
+
+  it('that are asked for again in parts are a gap until the last of these was had', async () => {
+    await add(work('a', { from: 0, to: 10 }), work('a', { part: 'next', from: 10, to: 20 }))
+    expect(await expire(db, 'call-sessions', at(16))).toBe(2)
+    await db.rows(`update ingest.work_item set state = 'pending' where part = '0'`)
+    const halves = [work('a', { part: '0.1', to: 5 }), work('a', { part: '0.2', from: 5, to: 10 })]
+    await db.store.splitItem(me, app, await only(), halves)
+    const [first, second] = await openItems(db)
+    await db.store.commitItem(itemPage(first!))
+    expect((await gaps()).map(({ from, state }) => [from, state])).toEqual([
+      [0, 'lost'],
+      [10, 'lost'],
+    ])
+    await db.store.commitItem(itemPage(second!))
+    expect((await gaps()).map(({ from, state }) => [from, state])).toEqual([
+      [0, 'repaired'],
+      [10, 'lost'],
+    ])
+  })
 })
