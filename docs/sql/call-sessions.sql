@@ -58,10 +58,10 @@ with
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
     from moved m
     where m.state = 'done' and g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time'
-      and g.range_from = m.range_from and g.state = 'lost'
+      and g.state = 'lost' and (m.range_from = g.range_from or m.range_from > g.range_from and m.range_from < g.range_to and g.stands_for is null)
       and not exists (
         select from ingest.work_item w
-        where w.app_id = :app and w.stream = :stream and w.item = :series and w.range_from = m.range_from
+        where w.app_id = :app and w.stream = :stream and w.item = :series and (w.range_from = g.range_from or w.range_from > g.range_from and w.range_from < g.range_to and g.stands_for is null)
           and (w.state = 'lost' or w.state = 'pending' and w.part <> :part))
     returning 1
   ),

@@ -34,6 +34,7 @@ interface Sample extends Span {
  * of what the provider's is believed to be.
  */
 export function createServerClock(clock: Clock) {
+  const begun = clock.now() - clock.monotonic()
   let samples: Sample[] = []
   let believed: Sample | undefined
   /** Samples have come that say nothing new; what they add is reckoned when someone asks. */
@@ -76,8 +77,14 @@ export function createServerClock(clock: Clock) {
       if (!believed) return undefined
       const at = clock.monotonic()
       const { low, high } = widened(believed, at)
-      const ahead = (low + high) / 2 + at - clock.now()
-      return { ahead: Math.min(BOUND_MS, Math.max(-BOUND_MS, ahead)), doubt: (high - low) / 2 }
+      const told = (low + high) / 2 + at - clock.now()
+      // Ours may have been set since: then what it would show by itself is as good a witness.
+      const places = [0, begun + at - clock.now()].map(own => {
+        return Math.min(own + BOUND_MS, Math.max(own - BOUND_MS, told))
+      })
+      const [ahead] = places.toSorted((a, b) => Math.abs(a - told) - Math.abs(b - told))
+      const beyond = Math.abs(told - ahead!)
+      return { ahead: ahead!, doubt: (high - low) / 2, ...(beyond > 0 && { beyond }) }
     },
   }
 }

@@ -116,6 +116,26 @@ describe('what is known of a provider clock', () => {
     expect(time.wall + ahead()).toBeCloseTo(time.wall - 600_000 + 200 + half, 4)
   })
 
+  it('stays so when our own is set by days, and when it is set right again', () => {
+    const { server, answer, time, ahead } = makeHarness()
+    for (let n = 0; n < 3; n++) answer(200)
+    time.wall += 2 * day
+    expect(ahead()).toBeCloseTo(200 + half - 2 * day, 4)
+    for (let n = 0; n < 40; n++) answer(200 - 2 * day)
+    expect(ahead()).toBeCloseTo(200 + half - 2 * day, 4)
+    time.wall -= 2 * day
+    expect(server.offset()!.ahead).toBeCloseTo(200 + half, 4)
+    expect(server.offset()!.doubt).toBeLessThan(10)
+  })
+
+  it('tells how far beyond its bound an answer is', () => {
+    const { server, answer } = makeHarness()
+    answer(-2 * day)
+    expect(server.offset()!.beyond).toBeCloseTo(2 * day - 3_600_000 - half, 4)
+    answer(0)
+    expect(server.offset()!.beyond).toBeUndefined()
+  })
+
   it('follows a provider whose clock was set, from its second answer on', () => {
     const { answer, pass, ahead } = makeHarness()
     for (let n = 0; n < 31; n++) {

@@ -23,6 +23,7 @@ describe('a series whose progress is time', () => {
     await begin('odd\u0000name', 100)
     await begin('odd\u0000name', 900)
     const found = await db.store.windows(app, 'calls')
+    expect(await db.store.windows(app, 'calls', Number.NEGATIVE_INFINITY)).toEqual(found)
     expect(found.map(({ series }) => series)).toEqual(['odd\u0000name'])
     const empty = { covered: [], seen: [], lost: [], wanted: [] }
     expect(await progress('odd\u0000name')).toEqual({ version: 0, backlogFrom: 100, ...empty })

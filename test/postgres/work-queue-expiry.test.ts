@@ -51,6 +51,7 @@ describe('items that expire', () => {
       db.store.expiringCalls(app, 'call-sessions', at(6), except, most)
     expect(await calls([], 100)).toEqual(['c', 'b', 'a'])
     expect(await calls(['c'], 1)).toEqual(['b'])
+    expect(await db.store.expiringCalls(app, 'call-sessions', Number.NEGATIVE_INFINITY, [], 100)).toEqual([])
     expect(await db.store.expireItems(me, app, 'call-sessions', at(6), ['b', 'd'])).toBe(1)
     expect(await calls([], 100)).toEqual(['c', 'a'])
     expect((await openItems(db)).map(({ key }) => key)).toEqual(['c', 'a', 'd'])
@@ -156,5 +157,24 @@ describe('items that expire', () => {
     expect(await gaps()).toMatchObject([{ state: 'lost' }])
     await db.store.commitItem(itemPage(second!))
     expect(await gaps()).toMatchObject([{ state: 'repaired' }])
+  })
+
+  it('that are asked for again in parts are a gap until the last of these was had', async () => {
+    await add(work('a', { from: 0, to: 10 }), work('a', { part: 'next', from: 10, to: 20 }))
+    expect(await expire(db, 'call-sessions', at(16))).toBe(2)
+    await db.rows(`update ingest.work_item set state = 'pending' where part = '0'`)
+    const halves = [work('a', { part: '0.1', to: 5 }), work('a', { part: '0.2', from: 5, to: 10 })]
+    await db.store.splitItem(me, app, await only(), halves)
+    const [first, second] = await openItems(db)
+    await db.store.commitItem(itemPage(first!))
+    expect((await gaps()).map(({ from, state }) => [from, state])).toEqual([
+      [0, 'lost'],
+      [10, 'lost'],
+    ])
+    await db.store.commitItem(itemPage(second!))
+    expect((await gaps()).map(({ from, state }) => [from, state])).toEqual([
+      [0, 'repaired'],
+      [10, 'lost'],
+    ])
   })
 })

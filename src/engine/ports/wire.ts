@@ -23,6 +23,8 @@ export type Arrived = (bytes: number) => Promise<void>
 export interface ClockOffset {
   readonly ahead: number
   readonly doubt: number
+  /** So much further from ours is what the answers say, and not believed, ms. */
+  readonly beyond?: number
 }
 
 export type Reply =

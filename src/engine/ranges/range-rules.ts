@@ -113,8 +113,15 @@ export function createRangeRules(
     timeFrame: () => limits.timeFrame - learned.kept().timeFrame,
     /** What must be left of a plan's time when it is sent, seconds: the clock may be wrong, and the way is long. */
     slack: () => unsure() + wayMargin,
-    /** What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more. */
-    gone: (step: number) => ceilTo(now() - limits.availableData - unsure(), step),
+    /**
+     * What begins before this multiple of `step`, Unix seconds, can certainly not be asked for any more; nothing as long as
+     * our own clock alone says so.
+     */
+    gone: (step: number) => {
+      const isTold = clockOffset() !== undefined || proof.wasServed
+      const beyond = isTold ? Math.ceil((clockOffset()?.beyond ?? 0) / 1_000) : Number.POSITIVE_INFINITY
+      return ceilTo(now() - limits.availableData - unsure() - beyond, step)
+    },
     /** What may be asked for now, Unix seconds: both bounds strict, margins kept. */
     bounds: (): ItemBounds => {
       const { start, end } = margin()

@@ -47,6 +47,8 @@ export function newSeries(at: number, revisitEvery = 0) {
     parts: [] as Range[],
     /** The window whose answer could not be read last, until something of it is read. */
     spoilt: undefined as Range | undefined,
+    /** The step that was asked for alone last and could not be read. */
+    spoiltAlone: undefined as Range | undefined,
     /** Something was read since a window was last parted because it could not be read. */
     readBeside: true,
     /** Parts that could not be read either, in a row. */
@@ -142,6 +144,10 @@ export function isMalformedAgain(state: SeriesState, range: Range): boolean {
  */
 export function noteMalformed(state: SeriesState, range: Range, step: number): 'asked again' | 'spoilt' {
   const isPart = state.parts.some(part => isSame(part, range))
+  const isStep = range.to - range.from <= step
+  // What was asked for beside it may have spoilt the answers before.
+  const wasAlone = state.spoiltAlone !== undefined && isSame(state.spoiltAlone, range)
+  if (isStep) state.spoiltAlone = range
   if (isPart && !state.readBeside) {
     state.unreadableParts += 1
     dropPart(state, range)
@@ -150,7 +156,7 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
     state.parts = isHopeless ? [] : [...state.parts, range]
     return 'asked again'
   }
-  if (isPart && range.to - range.from <= step) return 'spoilt'
+  if (isPart && isStep) return wasAlone ? 'spoilt' : 'asked again'
   if (!isPart && state.parts.length > 0) {
     // It has its turn as one of the parts, and what is newer still is asked for beside it.
     state.parts = state.parts.length < MOST_PARTS ? [...state.parts, range] : []

@@ -41,16 +41,20 @@ const advanced = `
     returning w.version, w.range_from, w.state
   )`
 
+/** Whether an item begins in the range of a gap of its call: as the item that was given up, or as a part of it. */
+const inGap = (from: string) =>
+  `(${from} = g.range_from or ${from} > g.range_from and ${from} < g.range_to and g.stands_for is null)`
+
 /** What was given up once and has been fetched after all, because someone asked for it. */
 const repaired = `
   repaired as (
     update ingest.gap g set state = 'repaired', updated_at = ingest.clock()
     from moved m
     where m.state = 'done' and g.app_id = :app and g.stream = :stream and g.series = :series and g.unit = 'time'
-      and g.range_from = m.range_from and g.state = 'lost'
+      and g.state = 'lost' and ${inGap('m.range_from')}
       and not exists (
         select from ingest.work_item w
-        where w.app_id = :app and w.stream = :stream and w.item = :series and w.range_from = m.range_from
+        where w.app_id = :app and w.stream = :stream and w.item = :series and ${inGap('w.range_from')}
           and (w.state = 'lost' or w.state = 'pending' and w.part <> :part))
     returning 1
   )`

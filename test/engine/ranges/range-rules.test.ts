@@ -76,6 +76,16 @@ describe('what may be asked for', () => {
   it('is lost only when it is so by the latest the provider’s clock can be', () => {
     expect(rulesAt({ ahead: 0, doubt: 0 }).gone(1)).toBe(now - limits.availableData)
     expect(rulesAt({ ahead: 0, doubt: 31 * second }).gone(1)).toBe(now - limits.availableData - 30)
+    const far = { ahead: -3_600 * second, doubt: 0, beyond: 7_200 * second }
+    expect(rulesAt(far).gone(1)).toBe(now - limits.availableData - 3 * 3_600)
+  })
+
+  it('is not known to be lost before the provider has told the time, or served a question', async () => {
+    const rules = createRangeRules(limits, clock, () => undefined)
+    expect(rules.gone(1)).toBe(Number.NEGATIVE_INFINITY)
+    const { after, before } = rules.bounds()
+    await rules.begin({ start: after + 60, end: before - 60 })!.of(Promise.resolve(), () => 'served')
+    expect(rules.gone(1)).toBe(now - limits.availableData - 120)
   })
 })
 

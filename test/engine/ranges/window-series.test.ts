@@ -46,6 +46,20 @@ describe('a window whose answers are malformed', () => {
     noteWhole(state, second)
     expect(noteMalformed(state, first, 20)).toBe('spoilt')
   })
+
+  it('is not given up before it was asked for alone twice, whatever was read beside it', () => {
+    const state = newSeries(0)
+    const [first, second] = [
+      { from: 0, to: 20 },
+      { from: 20, to: 40 },
+    ]
+    noteMalformed(state, { from: 0, to: 40 }, 20)
+    noteWhole(state, { from: 40, to: 80 })
+    expect(noteMalformed(state, first, 20)).toBe('asked again')
+    expect(state.parts).toEqual([first, second])
+    expect(noteMalformed(state, first, 20)).toBe('spoilt')
+    expect(noteMalformed(state, second, 20)).toBe('asked again')
+  })
 })
 
 describe('series that fail', () => {

@@ -98,6 +98,18 @@ describe('a start soon after a process that had read all', () => {
     expect(to).toBeGreaterThan(at - of.limits.dataDelay - 30)
   })
 
+  it('gives nothing up by a clock of ours that is days ahead, before the provider has told the time', async () => {
+    const { source, clock, store, offset } = await follow(realtime)
+    clock.jump(2 * day * second)
+    await source.begin()
+    await source.find()
+    expect(store.gaps).toEqual([])
+    offset.known = { ahead: -2 * day * second, doubt: 0 }
+    await clock.advance(minute)
+    await source.find()
+    expect(store.gaps).toEqual([])
+  })
+
   it('asks for nothing that a provider whose clock is far behind takes for too young', async () => {
     const { source, work, since } = await follow(ofCalls, -360)
     await source.begin()
