@@ -150,8 +150,10 @@ export async function openParts(
   const { direct, pooled, reading } = await connectionsOf(config, databaseUrl, clock)
   const pool = connect({ ...pooled, driver })
   /** Reading how it goes must not keep a page from being stored. */
-  const reader = { ...reading, driver, poolSize: 1, statementTimeout: readingTimeout }
-  const readings = connect(reader)
+  const alone = { driver, poolSize: 1, statementTimeout: readingTimeout }
+  const readings = connect({ ...reading, ...alone })
+  /** Whether the database itself is there, of which a replica says nothing. */
+  const databaseAnswers = () => askDatabase({ ...direct, ...alone })
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
@@ -172,8 +174,11 @@ export async function openParts(
     noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(streams, current.settings().apps, owned()),
-    storeGauges: () => readStoreGauges(readings),
-    databaseAnswers: () => askDatabase(reader),
+    storeGauges: async () => {
+      const [read] = await Promise.all([readStoreGauges(readings), reading === direct || databaseAnswers()])
+      return read
+    },
+    databaseAnswers,
     pauses: () => longestPauses(streams, current.settings().apps),
   })
   const ownership = onceMigrated(
