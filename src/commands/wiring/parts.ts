@@ -154,6 +154,12 @@ export async function openParts(
   const readings = connect({ ...reading, ...alone })
   /** Whether the database itself is there, of which a replica says nothing. */
   const databaseAnswers = () => askDatabase({ ...direct, ...alone })
+  const answers = reading === direct ? undefined : databaseAnswers
+  /** Reads for people and for metrics. Rejects where the database is away, whatever a replica says. */
+  const ask = async <T>(read: (pool: pg.Pool) => Promise<T>): Promise<T> => {
+    const [told] = await Promise.all([read(readings), answers?.()])
+    return told
+  }
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
@@ -174,10 +180,7 @@ export async function openParts(
     noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(streams, current.settings().apps, owned()),
-    storeGauges: async () => {
-      const [read] = await Promise.all([readStoreGauges(readings), reading === direct || databaseAnswers()])
-      return read
-    },
+    storeGauges: () => ask(readStoreGauges),
     databaseAnswers,
     pauses: () => longestPauses(streams, current.settings().apps),
   })
@@ -200,6 +203,8 @@ export async function openParts(
     signers,
     pool,
     readings,
+    ask,
+    answers,
     store,
     meter,
     ownership,
