@@ -14,3 +14,9 @@ test('the configuration of the README is right but for its secrets, which are no
   for (const line of lines)
     expect(line).toMatch(/(key|secret|token)File?.*the file cannot be read: no such file/)
 })
+
+test('the service of the documents hears of a changed file as they say: by systemctl reload', async () => {
+  expect(await readFile('docs/watching.md', 'utf8')).toContain('`systemctl reload`')
+  const [, unit] = /^```ini\n([\s\S]*?)^```$/m.exec(await readFile('docs/deploying.md', 'utf8'))!
+  expect(unit).toMatch(/^ExecReload=\S*kill -HUP \$MAINPID$/m)
+})
