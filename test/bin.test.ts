@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +25,17 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
+function argumentsOf(word: string): readonly string[] {
+  return [
+    '--import',
+    `data:text/javascript,${encodeURIComponent(older)}`,
+    join(folder, 'bin/penstock.mjs'),
+    word,
+  ]
+}
+
 function penstockOnOlderNode(word: string) {
-  const preload = `data:text/javascript,${encodeURIComponent(older)}`
-  const arguments_ = ['--import', preload, join(folder, 'bin/penstock.mjs'), word]
-  const { status, stdout, stderr } = spawnSync(process.execPath, arguments_, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(word), { encoding: 'utf8' })
   return { status, stdout, stderr }
 }
 
@@ -45,3 +53,24 @@ test('an older Node hands the program to the one that npm has brought along', as
     stdout: `run ${process.versions.node}\n`,
   })
 })
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const)(
+  'hands on %s, which means something to the daemon',
+  async signal => {
+    await mkdir(join(folder, 'node_modules/.bin'), { recursive: true })
+    await symlink(process.execPath, join(folder, 'node_modules/.bin/node'))
+    const heard = `process.on('${signal}', () => { console.log('heard'); process.exit(7) })`
+    await writeFile(
+      join(folder, 'dist/main.js'),
+      `${heard}; console.log('runs'); setTimeout(() => {}, 20_000)`,
+    )
+    const child = spawn(process.execPath, argumentsOf('run'), { stdio: ['ignore', 'pipe', 'inherit'] })
+    const said: string[] = []
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said.push(text)
+      if (text.startsWith('runs')) child.kill(signal)
+    })
+    const [code] = await once(child, 'close')
+    expect([code, said.join('')]).toEqual([7, 'runs\nheard\n'])
+  },
+)

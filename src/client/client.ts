@@ -6,7 +6,7 @@ import { createPlayer, deletePlayer, playTsProblem } from '../provider/players/i
 import { rangeProblem, requestOf } from './arguments.ts'
 import * as creating from './create-player.ts'
 import { Dispatcher, type DispatcherPorts } from './dispatcher.ts'
-import { CallError } from './errors.ts'
+import { CallError, closed } from './errors.ts'
 import * as deleting from './players.ts'
 import type { ClientApp, IntentStore, Note, PlayerPorts } from './ports.ts'
 import type { Answer, AppClient, CallOptions, Named } from './types.ts'
@@ -79,9 +79,12 @@ class Calls {
 
   /** Players are made and destroyed with an eye on what becomes of them; all else is one request. */
   async #perform(operation: Operation, given: Parameters, options: CallOptions): Promise<unknown> {
+    const { closing } = this.#dispatcher
+    if (closing.aborted) throw closed(operation)
     const { requestId, ...unnamed } = options
     const ports: PlayerPorts = {
       ...this.#ports,
+      closing,
       // What is asked beside it, such as a list after an answer that was lost, is no attempt at the same.
       ask: (each, asked) => this.#ask(each, asked, each === operation ? options : unnamed),
       providerNow: () => nowOf(this.#ports, operation),

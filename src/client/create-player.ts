@@ -94,12 +94,14 @@ class Making {
       this.#say('an earlier attempt ended without an answer; looking for its player')
       const found = await this.#lookAfter(SEEN_AFTER_MS - this.#resumed.lastAttempt)
       if (found) return adopted(this.#intent.name, found)
+      if (this.#ports.closing.aborted) throw this.#unsettled('the client was closed, and')
     }
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
       const outcome = await this.#attempt(attempt)
       if (outcome) return outcome
+      if (this.#ports.closing.aborted) throw this.#unsettled('the client was closed, and')
     }
-    throw this.#unsettled()
+    throw this.#unsettled(`after ${mostAttempts} attempts`)
   }
 
   /** Undefined where it is worth another attempt. */
@@ -127,7 +129,7 @@ class Making {
     const id = error.trace?.resourceId
     let found = await this.#find(id)
     if (this.isUncertain && found === 'hidden') {
-      await this.#ports.clock.sleep(SEEN_AFTER_MS)
+      await this.#ports.clock.sleep(SEEN_AFTER_MS, this.#ports.closing)
       found = await this.#find(id)
     }
     if (this.isUncertain && typeof found === 'object' && this.#isOurs(found)) {
@@ -157,7 +159,7 @@ class Making {
 
   /** The player of this intent, looked for in its channel once `wait` ms have passed. */
   async #lookAfter(wait: number): Promise<PlayerItem | undefined> {
-    await this.#ports.clock.sleep(Math.max(0, wait))
+    await this.#ports.clock.sleep(Math.max(0, wait), this.#ports.closing)
     const players = await listAll(this.#ports, this.#intent.channel)
     return players?.find(player => player.name === this.#intent.name && this.#isOurs(player))
   }
@@ -178,9 +180,9 @@ class Making {
     return isLike(this.#given.uid || undefined, uid) && isLike(this.#given.account, account)
   }
 
-  #unsettled(): CallError {
+  #unsettled(why: string): CallError {
     const { name, channel } = this.#intent
-    const text = `after ${mostAttempts} attempts nobody knows whether the player was made: look for ${name} in channel ${channel}; calling again with this name goes on from here`
+    const text = `${why} nobody knows whether the player was made: look for ${name} in channel ${channel}; calling again with this name goes on from here`
     return new CallError(operation, { kind: 'unsettled', text })
   }
 

@@ -3,7 +3,7 @@ import { Admission, type AdmissionPorts, type Attempt, type Sent } from '../engi
 import type { Answer, Debits, Fence } from '../engine/ports.ts'
 import { durationInWords } from '../planning/forecast-format.ts'
 import type { Failure } from '../provider/errors.ts'
-import { CallError, callError } from './errors.ts'
+import { CallError, callError, closed } from './errors.ts'
 import type { Fences } from './ports.ts'
 
 export interface Sending extends Pick<Attempt, 'app' | 'request' | 'limit'> {
@@ -57,6 +57,11 @@ export class Dispatcher {
     }
   }
 
+  /** Aborts when it is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
   /** Ends every wait; what is under way is read to its end. */
   close(): void {
     this.#closing.abort()
@@ -87,8 +92,7 @@ export class Dispatcher {
   }
 
   #unsent({ request: { operation }, timeout }: Sending, sent: Unsent): CallError {
-    if (this.#closing.signal.aborted)
-      return new CallError(operation, { kind: 'closed', text: 'nothing was sent: the client was closed' })
+    if (this.closing.aborted) return closed(operation)
     if (sent.outcome === 'fenced') {
       const text = 'nothing was sent: the app changes hands between processes; try again'
       return new CallError(operation, { kind: 'busy', text, retryAfter: 1 })

@@ -49,6 +49,11 @@ export class CallError extends Error {
   }
 }
 
+/** Of a client that was closed. */
+export function closed(operation: Operation): CallError {
+  return new CallError(operation, { kind: 'closed', text: 'nothing was sent: the client was closed' })
+}
+
 /** The error that a failure becomes, with what the contract says of it. */
 export function callError(operation: Operation, failure: Failure): CallError {
   const { kind, status, code, retryAfter, trace } = failure

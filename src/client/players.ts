@@ -75,14 +75,15 @@ export async function deletePlayer(
   app: string,
   given: Parameters,
 ): Promise<void> {
-  const { clock, tell } = ports
+  const { clock, tell, closing } = ports
   const visible = clock.monotonic() + blindSeconds * 1_000
   let missing = 0
   let isListed: boolean | undefined
   let outcome = await destroy(ports, app, given)
   for (let round = 0; outcome !== 'done' && round < mostRounds; round++) {
     const left = visible - clock.monotonic()
-    await clock.sleep(isListed === false ? Math.max(firstPause, left) : firstPause * 2 ** round)
+    await clock.sleep(isListed === false ? Math.max(firstPause, left) : firstPause * 2 ** round, closing)
+    if (closing.aborted) break
     const isVisible = clock.monotonic() >= visible
     const players = await listAll(ports)
     isListed = players?.some(player => player.id === given.id)

@@ -50,6 +50,8 @@ export interface Note {
 /** What the making and the destroying of players needs of the world. */
 export interface PlayerPorts {
   readonly clock: Clock
+  /** Aborts when the client is closed: from then on nothing is asked, and nobody waits. */
+  readonly closing: AbortSignal
   readonly random: Random
   readonly intents: IntentStore
   /** Sends one request of the app in its turn. Rejects with CallError. */

@@ -123,7 +123,8 @@ export class Daemon {
         const app = parts.current.app(id)
         return app && restOf(app, stream)
       },
-      read: () => readStatus(parts.readings),
+      read: () => parts.ask(readStatus),
+      answers: parts.answers,
     })
     this.notifications = notificationsOf(parts)
     this.#endpoints = openEndpoints(current.config(), log, section => meter.connectionRefused(section))

@@ -35,17 +35,26 @@ export interface StatusOptions {
   /** What the process knows by itself, now. */
   readonly own: () => Pick<Status, 'version' | 'shards' | 'apps'> & { readonly process: ProcessStatus }
   readonly pauseOf?: PauseOf
-  /** What the database tells. */
+  /** What the database tells, or a replica of it; */
   readonly read: () => Promise<StoreStatus>
+  /** then this asks the database itself. Rejects where it is away. */
+  readonly answers?: (() => Promise<unknown>) | undefined
 }
 
 /**
  * The status for people and programs, however many ask: the verdict, what the database told last, how old that is, and
  * whether it answers now. Tells what the process saw by itself as long as the database has told nothing.
  */
-export function createStatus({ clock, log, own, pauseOf, read }: StatusOptions): () => Promise<Status> {
+export function createStatus({
+  clock,
+  log,
+  own,
+  pauseOf,
+  read,
+  answers,
+}: StatusOptions): () => Promise<Status> {
   const onFailure = (error: unknown) => log.warn('the status cannot be read', { error })
-  const ask = createReading({ clock, read, maxAge, timeout, onFailure })
+  const ask = createReading({ clock, read, maxAge, timeout, answers, onFailure })
   let databaseAwaySince: string | null = null
   let reached: { readonly state: VerdictState; readonly since: string } | undefined
   return async () => {

@@ -22,6 +22,23 @@ const create = (given = wanted) => outcomeOf(world.clock, creating(given))
 const failure = () => errorOf(world.clock, creating())
 const intent = () => world.intents.rows.get('app math')
 
+test('of a client that is closed meanwhile nobody waits: it says by which name to look', async () => {
+  world.createFates = ['answer lost']
+  const fate = creating().catch((error: unknown) => error)
+  await world.clock.advance(1_000)
+  world.closing.abort()
+  await world.clock.advance(0)
+  expect(await Promise.race([fate, Promise.resolve('waits')])).toMatchObject({
+    kind: 'unsettled',
+    message: expect.stringMatching(
+      /^players\.createPlayer: the client was closed, and nobody knows .* look for math in channel room-1/,
+    ),
+  })
+  expect(world.clock.monotonic()).toBe(1_000)
+  expect(world.count('createPlayer')).toBe(1)
+  expect(intent()).toMatchObject({ state: 'open', attempts: 1 })
+})
+
 describe('a Create that is answered', () => {
   test('is one request, and its intent was written down before', async () => {
     const ask = world.ports().ask

@@ -31,6 +31,16 @@ describe('a Delete', () => {
     ])
   })
 
+  test('of a client that is closed meanwhile says at once that nobody knows', async () => {
+    world.deleteFates = ['answer lost']
+    const fate = deleting().catch((error: unknown) => error)
+    await world.clock.advance(500)
+    world.closing.abort()
+    await world.clock.advance(0)
+    expect(await Promise.race([fate, Promise.resolve('waits')])).toMatchObject({ kind: 'unsettled' })
+    expect(world.requests).toHaveLength(1)
+  })
+
   test('in another region than that of the player is not taken for done', async () => {
     const asked = { id: 'player-1', region: 'eu' }
     const error = await errorOf(world.clock, deletePlayer(world.ports(), 'app', asked))

@@ -56,11 +56,13 @@ export class PlayerWorld {
   blind: number[] = []
   thin = false
   notes: string[] = []
+  readonly closing = new AbortController()
   readonly intents = new MemoryIntents(this.clock)
 
   ports(): PlayerPorts {
     return {
       clock: this.clock,
+      closing: this.closing.signal,
       random: { next: () => 0.5, uuid: () => `uuid-${this.made.length}` },
       intents: this.intents,
       ask: (operation, given) => this.#ask(operation.name, given),
@@ -78,6 +80,8 @@ export class PlayerWorld {
   }
 
   async #ask(operation: string, given: Readonly<Record<string, unknown>>): Promise<unknown> {
+    if (this.closing.signal.aborted)
+      throw new CallError(createPlayer, { kind: 'closed', text: 'nothing was sent: the client was closed' })
     this.requests.push({ operation, at: this.clock.monotonic() })
     switch (operation) {
       case 'createPlayer':

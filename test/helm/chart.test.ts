@@ -29,6 +29,10 @@ describe('the files of the chart', () => {
     expect(await helmValuesSchemaText(), 'run npm run generate').toBe(read('values.schema.json'))
   })
 
+  test('its page says of each value what stands above that value alone', () => {
+    expect(read('README.md')).toContain('| `replicaCount` | `2` | Pods, each with one process. Each takes')
+  })
+
   test('its version and that of its app are those of the package', () => {
     const { version, appVersion } = parse(read('Chart.yaml'))
     expect({ version, appVersion }).toEqual({ version: manifest.version, appVersion: manifest.version })

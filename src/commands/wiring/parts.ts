@@ -150,8 +150,16 @@ export async function openParts(
   const { direct, pooled, reading } = await connectionsOf(config, databaseUrl, clock)
   const pool = connect({ ...pooled, driver })
   /** Reading how it goes must not keep a page from being stored. */
-  const reader = { ...reading, driver, poolSize: 1, statementTimeout: readingTimeout }
-  const readings = connect(reader)
+  const alone = { driver, poolSize: 1, statementTimeout: readingTimeout }
+  const readings = connect({ ...reading, ...alone })
+  /** Whether the database itself is there, of which a replica says nothing. */
+  const databaseAnswers = () => askDatabase({ ...direct, ...alone })
+  const answers = reading === direct ? undefined : databaseAnswers
+  /** Reads for people and for metrics. Rejects where the database is away, whatever a replica says. */
+  const ask = async <T>(read: (pool: pg.Pool) => Promise<T>): Promise<T> => {
+    const [told] = await Promise.all([read(readings), answers?.()])
+    return told
+  }
   const store = createStore(pool, {
     streams,
     roomMemory: settings.roomMemory,
@@ -172,8 +180,8 @@ export async function openParts(
     noticeOutcomes: [...noticeOutcomes, ...turnedAway],
     noticeApps: signers.map(({ app }) => app),
     qualityAsked: () => qualityAsked(streams, current.settings().apps, owned()),
-    storeGauges: () => readStoreGauges(readings),
-    databaseAnswers: () => askDatabase(reader),
+    storeGauges: () => ask(readStoreGauges),
+    databaseAnswers,
     pauses: () => longestPauses(streams, current.settings().apps),
   })
   const ownership = onceMigrated(
@@ -194,6 +202,8 @@ export async function openParts(
     signers,
     pool,
     readings,
+    ask,
+    answers,
     store,
     meter,
     ownership,

@@ -9,6 +9,7 @@ import type { VerdictState } from '../verdict.ts'
 import { duration, moment } from '../wording.ts'
 import { script, style } from './assets.ts'
 import {
+  appsOf,
   budgetPart,
   type Choice,
   gapPart,
@@ -138,8 +139,9 @@ function agePart({ readSecondsAgo }: Status): string {
 /** Beyond this many apps one is typed, not chosen from a list. */
 const mostChoices = 50
 
-function choiceForm({ status, app, span, timelines }: PageFacts): string {
-  const apps = [...new Set([...status.apps, ...timelines.map(each => each.app)])].toSorted()
+function choiceForm(facts: PageFacts): string {
+  const { app, span } = facts
+  const apps = appsOf(facts)
   const option = (value: string, text: string, chosen: boolean) =>
     html`<option value="${value}"!${chosen ? ' selected' : ''}>${text}</option>`
   const all = `all ${apps.length} apps`

@@ -75,9 +75,14 @@ function shown<Row extends { readonly app: string }>({ app }: PageFacts, rows: r
   return rows.filter(row => app === undefined || row.app === app)
 }
 
+/** All apps that the page tells of: those of this process, and those that others drain. */
+export function appsOf({ status, timelines }: PageFacts): readonly string[] {
+  return [...new Set([...status.apps, ...timelines.map(each => each.app)])].toSorted()
+}
+
 /** The app, where there are several of them on the page. */
-function appColumn<Row extends { readonly app: string }>({ status, app }: PageFacts): readonly Column<Row>[] {
-  return status.apps.length > 1 && app === undefined ? [{ title: 'app', text: row => row.app }] : []
+function appColumn<Row extends { readonly app: string }>(facts: PageFacts): readonly Column<Row>[] {
+  return facts.app === undefined && appsOf(facts).length > 1 ? [{ title: 'app', text: row => row.app }] : []
 }
 
 /** Each limit for a day as a bar, with the pace at which it is spent. */

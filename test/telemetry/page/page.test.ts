@@ -87,6 +87,17 @@ describe('the page', () => {
     expect(textOf(pageText({ ...situations.healthy, app: 'none' }))).toContain('There is no app none here.')
   })
 
+  it('names the app of a row where another process drains the others', () => {
+    const { status, timelines } = situations['one-app-behind']
+    const [own, other] = [...new Set(timelines.map(({ app }) => app))]
+    const gaps = [{ ...situations.losing.status.gaps![0]!, app: other! }]
+    const text = textOf(
+      pageText({ ...situations['one-app-behind'], status: { ...status, gaps, apps: [own!] } }),
+    )
+    expect(text).toContain('What is missing app stream why how many deadline')
+    expect(text).toContain(`deadline ${other} ${gaps[0]!.stream}`)
+  })
+
   it('of a thousand apps shows each stream once, and stays small', () => {
     const page = pageText(thousandApps)
     expect(page.match(/<h3>room-events<\/h3>/g)).toHaveLength(1)
