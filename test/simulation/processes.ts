@@ -42,7 +42,7 @@ export class Processes {
 
   constructor(options: ProcessesOptions) {
     this.#options = options
-    this.#shards = new ShardQueue(options.kernel, options.isUnbroken ? options.accuse : undefined)
+    this.#shards = new ShardQueue(options.kernel, options.accuse, options.isUnbroken)
   }
 
   get boots(): number {

@@ -14,6 +14,8 @@ export interface Server {
   readonly isDown: () => boolean
   /** Whenever it took no sessions, ms since the epoch. */
   readonly outages: readonly { readonly from: number; readonly to: number }[]
+  /** When it took none last, ms of virtual time. */
+  readonly away: () => { readonly from: number; readonly to: number } | undefined
   readonly opened: (session: pg.Client, process: string) => void
   /** Ends a session and what it holds. */
   readonly cut: (session: pg.Client) => Promise<void>
@@ -120,6 +122,11 @@ export class SimulatedServer implements Server {
   }
 
   readonly isDown = (): boolean => this.#kernel().now < this.#downUntil
+
+  readonly away = () => {
+    const last = this.outages.at(-1)
+    return last && { from: last.from - this.#start, to: last.to - this.#start }
+  }
 
   readonly opened = (session: pg.Client, process: string): void => {
     this.#sessions.set(session, process)

@@ -96,7 +96,7 @@ const aimed: readonly Kind[] = [
   { name: '429 with Retry-After 150', rule: { kind: 'status', status: 429, retryAfter: '150' } },
   { name: '503 with Retry-After 150', rule: { kind: 'status', status: 503, retryAfter: '150' } },
   { name: '429 with a date', rule: { kind: 'status', status: 429, retryIn: 150 } },
-  ...(['unlisted', 'miscounted', 'slipped', 'strange', 'unknown-code'] as const).map(
+  ...(['unlisted', 'miscounted', 'slipped', 'unfiled', 'strange', 'unknown-code'] as const).map(
     (kind): Kind => ({ name: kind, rule: { kind } }),
   ),
 ]

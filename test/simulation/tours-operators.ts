@@ -150,7 +150,7 @@ export const partly: Tour = {
       ...{ from: 11 * minute, to: 25 * minute },
     })),
     profile: { ...small, eventsPerMinute: 16 },
-    quirks: { sharedReward: 0.3, helpsAtFirst: 0.3 },
+    quirks: { sharedReward: 0.3, helpsAtFirst: 0.3, otherVersion: 0.2, openQuiz: 0.5, uncountedPoll: 0.5 },
     switches: { ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
   },
 }
@@ -179,5 +179,45 @@ export const changes: Tour = {
     profile: { ...small, classes: 2 },
     quirks: { burstOfCalls: 40 },
     switches: { ...plain, roomReuse: 'off', sequence: 'contiguous', tightHours: 0 },
+  },
+}
+
+/**
+ * An operator who gives one of two apps with one budget a smaller plan while details of many calls of the other one wait, and
+ * switches a stream on again that is not served at that moment. The machines' clocks are ahead of the dates that the provider gives.
+ */
+export const joined: Tour = {
+  length: 16 * minute,
+  demands: {
+    ...{ ...calm, ...troubledBy('spells'), plan: 'enterprise', apps: ['alpha', 'beta'], sharedKey: true },
+    ...{ ahead: 75 * second, playersEvery: minute },
+    // When nothing else changes any more of what is said of the other one.
+    lowered: { app: 'beta', at: 6.5 * minute, plan: 'premium' },
+    switchedOff: [
+      { app: 'alpha', stream: 'resources', from: 2 * minute, to: 6 * minute },
+      ...ofProject.map(stream => ({ app: 'beta', stream, from: 0, to: Number.POSITIVE_INFINITY })),
+    ],
+    spells: [
+      ...['alpha', 'beta'].map(app =>
+        spellOf('503', { from: 0, to: 8 * minute, app, operation: 'callSessions' }),
+      ),
+      spellOf('503', { from: 5.5 * minute, to: 9 * minute, app: 'alpha', operation: 'resources' }),
+      spellOf('429 with a date', {
+        ...{ from: 3 * minute, to: 4.5 * minute, app: 'alpha', operation: 'listPlayers' },
+      }),
+      // Now and then a page that is there is refused once.
+      {
+        ...{ from: 8 * minute, to: 16 * minute },
+        rules: ['alpha', 'beta'].map(app => ({
+          ...{ kind: 'status', status: 400, app, operation: 'callSessions', at: [3, 6, 9, 12, 15, 18] },
+        })),
+      },
+    ],
+    profile: { ...small, classes: 1, students: 5 },
+    quirks: { burstOfCalls: 7 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous', tightHours: 0 },
+      ...{ countersPer: 'credential', mostPerPage: 1, totalSize: 'page' },
+    },
   },
 }

@@ -90,7 +90,8 @@ export const whole: Tour = {
 export const slices: Tour = {
   length: 38 * minute,
   demands: {
-    ...{ ...calm, ...troubledBy('spells'), plan: 'own' },
+    // Those of the other app are read in their order.
+    ...{ ...calm, ...troubledBy('spells'), plan: 'own', apps: ['alpha', 'beta'] },
     spells: [
       // Who is not there says for how long, and it is longer than anybody would wait by himself.
       spellOf('503 with Retry-After 150', {
@@ -108,7 +109,7 @@ export const slices: Tour = {
       },
     ],
     profile: { classes: 2, students: 4, eventsPerMinute: 2, lessonMinutes: 26, breakMinutes: 2 },
-    quirks: { unmeasuredValue: 0.01 },
+    quirks: { unmeasuredValue: 0.01, lateSpeaker: 1 },
     switches: {
       ...{ ...plain, roomReuse: 'off', sequence: 'contiguous', callSearch: 'overlap', hasMore: 'real' },
       ...{ staysAsOf: 'question', mostPerPage: 100, missingValues: 0, lateValueSeconds: 0, tightHours: 0 },

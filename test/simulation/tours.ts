@@ -5,6 +5,7 @@ import {
   chosen,
   discreet,
   hands,
+  joined,
   lessons,
   narrowed,
   partly,
@@ -47,7 +48,21 @@ export const tours: Readonly<Record<string, Tour>> = named({
   ...{ lives, silence, calls, outages, late, long, ages, pages, lessons, answers },
   ...{ commits, pauses, wishes, heavy, reuse, spending, hands, relays, weeks, crowd },
   ...{ changes, marks, turned, midnights, budgets, chosen, machines, discreet, quiet, deadly },
-  ...{ slices, heirs, nights, parts, numbers, whole, narrowed, partly, denied, severed, restored, doubles },
+  ...{
+    slices,
+    heirs,
+    nights,
+    parts,
+    numbers,
+    whole,
+    narrowed,
+    partly,
+    denied,
+    severed,
+    restored,
+    doubles,
+    joined,
+  },
 })
 
 /** What a seed plays where neither a tour nor a length is told: each of the first ones a tour, the others what they draw. */

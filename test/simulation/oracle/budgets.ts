@@ -17,7 +17,14 @@ interface Row {
 }
 
 /** What the debits of the last day say; undefined where some of them went with a history of the database. */
-async function readSpent({ rows, apps, end, spares, rewound = [] }: Examination): Promise<Spent | undefined> {
+async function readSpent({
+  rows,
+  apps,
+  end,
+  spares,
+  sandbox,
+  rewound = [],
+}: Examination): Promise<Spent | undefined> {
   if (rewound.length > 0) return undefined
   const now = end / 1_000
   const debits = await rows<Row>(
@@ -25,9 +32,12 @@ async function readSpent({ rows, apps, end, spares, rewound = [] }: Examination)
             count(*) filter (where sent_at < to_timestamp(${now - looked}))::float8 as before
      from ingest.debit where sent_at > to_timestamp(${now - perDay}) group by scope, limit_group`,
   )
+  const keyOf = (app: string) => sandbox.settings.apps.find(({ id }) => id === app)?.rest?.key ?? app
   const ofEach = debits.flatMap(({ group, apps: sharing, all, before }) => {
     if (!isOfAnalytics(group)) return []
-    const plans = apps.filter(({ id }) => sharing.includes(id)).map(({ plan }) => plan)
+    // Whoever has the same key counts, also one that asks nothing.
+    const keys = new Set(sharing.map(keyOf))
+    const plans = apps.filter(({ id }) => keys.has(keyOf(id))).map(({ plan }) => plan)
     const rates = plans.flatMap(plan => allowanceOf(group, plan)?.rates ?? [])
     const ofDay = (spares ? spared(rates) : rates).filter(({ window }) => window === perDay)
     const most = Math.min(...ofDay.map(({ requests }) => requests))

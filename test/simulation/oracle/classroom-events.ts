@@ -25,6 +25,8 @@ export interface EventContext {
   readonly isExcused: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log had been read to its end before it happened: it was seen live. */
   readonly isLive: (room: TrueRoom, event: TrueEvent) => boolean
+  /** Whether the log of its room told it at that moment, and not the feed, and had it when it was answered first. */
+  readonly isOldToLog: (room: TrueRoom, event: TrueEvent, at: number) => boolean
   /** The log of its room was served since it holds the event. */
   readonly isLogged: (room: TrueRoom, event: TrueEvent) => boolean
   /** Its log told it in its first words, and that was stored. */
@@ -164,7 +166,7 @@ function cellsOf(
   { before: neighbour, behind, together }: Beside,
   context: EventContext,
 ): Row {
-  const { answered, isLive, isLogged, isEnd, areLogsRead, isExcused, clocks, end } = context
+  const { answered, isLive, isOldToLog, isLogged, isEnd, areLogsRead, isExcused, clocks, end } = context
   const own = believed(event)
   const times = answered(room)
   const mayBeOld = own === undefined && !isLive(room, event)
@@ -175,6 +177,8 @@ function cellsOf(
   const isInOrder = behind.every(time => time === undefined || time >= (neighbour ?? 0))
   const isLate = (at: unknown, source: unknown) =>
     source === 'feed' && isInOrder && together !== undefined && together < Number(at)
+  // What stood in a log from its first reading on has the time of what stands before it, also where that is on another page.
+  const isOldNews = (at: unknown) => neighbour !== undefined && isOldToLog(room, event, Number(at))
   const at =
     own !== undefined
       ? { at: own, at_source: 'event' }
@@ -186,7 +190,7 @@ function cellsOf(
             (value, { at_source, source }) =>
               (mayBeOld && at_source === 'neighbour' && value === (neighbour ?? null)) ||
               (at_source === 'next' && isNext(value)) ||
-              (at_source === 'provider' && isAnswer(value) && !isLate(value, source)),
+              (at_source === 'provider' && isAnswer(value) && !isLate(value, source) && !isOldNews(value)),
           ),
           at_source: new Rule(
             mayBeOld ? 'neighbour, next or provider' : 'next or provider',
@@ -196,7 +200,7 @@ function cellsOf(
   return {
     ...at,
     cmd: event.cmd,
-    version: 1,
+    version: event.version ?? 1,
     data: dataOf(room, event, context),
     extra: null,
     event_time: ownTime(event),

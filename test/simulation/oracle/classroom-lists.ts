@@ -20,9 +20,14 @@ export interface ListContext {
   readonly isCurrent: (room: TrueRoom, stream: 'recordings' | 'resources') => boolean
   /** Moments at which a list of the room's recordings was answered as if there were none. */
   readonly emptied: (room: TrueRoom) => Moments
+  /** And as if none of them had its first file, in their order. */
+  readonly unfiled: (room: TrueRoom) => readonly number[]
   /** Moments at which a list of the room's resources was answered. */
   readonly answered: (room: TrueRoom) => Moments
 }
+
+/** Files of a recording appear after its end, and were listed once, by then at the latest, ms. */
+const longestFiling = 15 * 60_000
 
 /** Recordings and resources as they were listed last: a row is one of the states that they were in, the last one in the end. */
 export function examineLists(rooms: readonly TrueRoom[], context: ListContext): readonly Finding[] {
@@ -35,16 +40,24 @@ export function examineLists(rooms: readonly TrueRoom[], context: ListContext): 
   const rows = new Map(recordings.rows.map(row => [keyOf(recordings.key, row), row]))
   for (const room of rooms) {
     const place = `${room.app} ${room.roomUuid} ${room.stored}`
+    const unfiled = context.unfiled(room)
     for (const item of room.recordings) {
       const key = `${place} ${item.recordId}`
       made.recording.set(key, recordingRow(item, context.isCurrent(room, 'recordings')))
       // What a list left out and a later one names again is there.
-      const removed = context.isCurrent(room, 'recordings') ? null : orNull(leftOut(context.emptied(room)))
+      const removed = (...by: readonly Moments[]) =>
+        context.isCurrent(room, 'recordings') ? null : orNull(leftOut(by))
       const hasEnded = (rows.get(key)?.url ?? null) !== null
+      // Files are numbered in the order in which they were listed first, which may have been without the first of them.
+      const end = item.endTime ?? Number.POSITIVE_INFINITY
+      const isFiledLate = unfiled.some(time => end <= time && time <= end + longestFiling)
       const files = item.recordDetails.slice(0, hasEnded ? undefined : Number(context.areFilesEarly))
       for (const [ordinal, file] of files.entries()) {
-        const cells = { url: file.url, removed_at: removed, extra: without(fieldsOf(file), 'url') }
-        made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: hasEnded })
+        const isFirst = ordinal === 0 || isFiledLate
+        const by = [context.emptied(room), ...(isFirst ? [new Set(unfiled)] : [])]
+        const url = isFiledLate ? oneOf(item.recordDetails.map(({ url }) => url)) : file.url
+        const cells = { url, removed_at: removed(...by), extra: without(fieldsOf(file), 'url') }
+        made.recording_file.set(`${key} ${ordinal}`, { cells, isDue: hasEnded && !isFiledLate })
       }
     }
     for (const [id, history] of resourcesOf(room)) {
@@ -54,8 +67,11 @@ export function examineLists(rooms: readonly TrueRoom[], context: ListContext): 
   return Object.entries(made).flatMap(([table, expected]) => compareTable(stored.get(table)!, expected))
 }
 
-function leftOut(emptied: Moments): Rule {
-  return new Rule('when a list left it out', value => typeof value === 'number' && emptied.has(value))
+function leftOut(by: readonly Moments[]): Rule {
+  return new Rule(
+    'when a list left it out',
+    value => typeof value === 'number' && by.some(one => one.has(value)),
+  )
 }
 
 /** It runs, then it has ended, then its files are there. */

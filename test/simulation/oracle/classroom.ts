@@ -17,7 +17,7 @@ import { examineFeedGaps } from './feed-gaps.ts'
 import { examineFollowed } from './followed.ts'
 import { readGaps, type StoredGap, type Waiting } from './gaps.ts'
 import { examineLetters } from './letters.ts'
-import { deniedRecordings, liveEvents, loggedEvents } from './logs-read.ts'
+import { deniedRecordings, liveEvents, loggedEvents, oldToLogs, unfiledLists } from './logs-read.ts'
 import { isToldTooLate } from './margins.ts'
 import { examineNeglected } from './neglected.ts'
 import { ourClocks } from './our-clocks.ts'
@@ -101,6 +101,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       areLogsRead: isOn('room-events'),
       answered: toldEvents,
       isLive: liveEvents(examination),
+      isOldToLog: oldToLogs(examination),
       isLogged: loggedEvents(examination),
       isToldFirst: toldFirst(examination),
     }),
@@ -120,6 +121,7 @@ export async function examineClassroom(examination: Examination): Promise<readon
       areFilesEarly: sandbox.settings.quirks.earlyFiles > 0,
       answered: room => told(`${room.app} resources ${room.roomUuid}`),
       emptied: room => told(`${room.app} recordings ${room.roomUuid} empty`),
+      unfiled: unfiledLists(examination),
       isCurrent: (room, stream) => {
         const told = Math.max(room.events.at(-1)?.at ?? 0, room.steps.at(-1)?.updateTime ?? 0)
         const at = told + (stream === 'recordings' ? filing : 0)

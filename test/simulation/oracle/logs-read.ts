@@ -52,6 +52,32 @@ export function liveEvents(examination: Examination): (room: TrueRoom, event: Tr
   }
 }
 
+/**
+ * Whether the log of a room told an event at a moment, and not the feed, and had it when it was answered first: it was read from its
+ * beginning then. Of a log that was answered amiss nobody knows what was read of it first.
+ */
+export function oldToLogs({
+  sandbox,
+}: Examination): (room: TrueRoom, event: TrueEvent, at: number) => boolean {
+  const answers = sandbox.arrivals.list(0, sandbox.arrivals.count).filter(({ status }) => status === 200)
+  const fed = Map.groupBy(
+    answers.filter(({ operation }) => operation === 'appEvents'),
+    ({ app }) => app,
+  )
+  const fedAt = new Map([...fed].map(([app, own]) => [app, new Set(own.map(({ time }) => time))]))
+  const logs = Map.groupBy(
+    answers.filter(({ operation }) => operation === 'roomEvents'),
+    ({ app, target }) => `${app} ${decodeURIComponent(/\/rooms\/([^/]+)\//.exec(target)?.[1] ?? '')}`,
+  )
+  return ({ app, roomUuid, openedAt }, { at: happened, loggedFrom, retold }, at) => {
+    const own = (logs.get(`${app} ${roomUuid}`) ?? []).filter(({ time }) => time >= openedAt)
+    const [first] = own
+    if (first === undefined || loggedFrom !== undefined || retold || fedAt.get(app)?.has(at)) return false
+    const isAmiss = own.some(({ time, fault }) => time <= at && fault !== undefined && fault !== 'latency')
+    return !isAmiss && happened < first.time && own.some(({ time }) => time === at)
+  }
+}
+
 /** Whether the log of a room was served after it had got an event: some are told by the feed before. */
 export function loggedEvents({ sandbox }: Examination): (room: TrueRoom, event: TrueEvent) => boolean {
   const last = new Map<string, number>()
@@ -79,4 +105,14 @@ export function deniedRecordings({ sandbox }: Examination): (room: TrueRoom) => 
   return ({ app, roomUuid, openedAt, destroyedAt = Number.POSITIVE_INFINITY }) =>
     told.get(`${app} ${roomUuid}`)?.findLast(({ time }) => openedAt <= time && time <= destroyedAt)
       ?.isEmpty ?? false
+}
+
+/** When the recordings of a room were listed as if none had its first file. */
+export function unfiledLists({ sandbox }: Examination): (room: TrueRoom) => readonly number[] {
+  const lists = sandbox.arrivals.list(0, sandbox.arrivals.count).filter(({ fault }) => fault === 'unfiled')
+  return ({ app, roomUuid }) =>
+    lists.flatMap(one => {
+      const room = /\/rooms\/([^/]+)\//.exec(one.target)?.[1] ?? ''
+      return one.app === app && decodeURIComponent(room) === roomUuid ? [one.time] : []
+    })
 }

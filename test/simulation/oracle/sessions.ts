@@ -57,6 +57,8 @@ export async function examineSessions(examination: Examination): Promise<readonl
           `${row.app} call-sessions finished`,
           `${row.call} ${row.sid} was told to have left`,
         )
+      if (examination.isCalm && isOnePage && !row.speaker && isToldToSpeak(session, own, sandbox))
+        found.add('different', `${row.app} call-sessions speaker`, `${row.call} ${row.sid} was told to speak`)
     }
   }
   return found.list()
@@ -86,10 +88,23 @@ function isToldGone(
   })
 }
 
+/** Whether an answer about a range that the stay reaches into has told that somebody speaks in it. */
+function isToldToSpeak(
+  { item, speaksFrom }: TrueSession,
+  asked: readonly Asked[],
+  sandbox: Examination['sandbox'],
+): boolean {
+  return asked.some(question => {
+    const isAbout = question.from <= item.leave_ts && item.join_ts <= question.to
+    const isSince = speaksFrom / 1_000 < asOf(question, question.time, sandbox)
+    return item.speaker && question.answer === 'served' && isAbout && isSince
+  })
+}
+
 /** `times`: as of when its call was asked about, Unix seconds. */
 function compare(
   found: Findings,
-  { item, isLeaveTold }: TrueSession,
+  { item, isLeaveTold, speaksFrom, joinedAt }: TrueSession,
   row: StoredSession,
   times: ReadonlySet<number>,
 ): void {
@@ -98,7 +113,9 @@ function compare(
     ['uid', row.uid, String(item.uid)],
     ['network', row.network, item.network],
     ['platform', row.platform, item.platform],
-    ['speaker', row.speaker, item.speaker],
+    speaksFrom > joinedAt && item.speaker
+      ? ['speaker', row.speaker === null, false]
+      : ['speaker', row.speaker, item.speaker],
     ['sdk_version', row.sdk, item.sdk_version],
     ['device_type', row.device, item.device_type],
     ['joined_at', row.joined, item.join_ts],
