@@ -90,7 +90,7 @@ async function judge(
   const all = [...answers, ...limited, ...answered]
   const notices = (app: string) => (app === 'a' ? [{ bodies: strange }, { bodies: [] }] : [])
   const sandbox = {
-    ...{ settings: { quirks: { strangeNotice: strange.length > 0 ? 1 : 0 } }, notices },
+    ...{ settings: { apps: [], quirks: { strangeNotice: strange.length > 0 ? 1 : 0 } }, notices },
     arrivals: { list: (after: number, most: number) => all.slice(after, after + most) },
   }
   const apps = ['a', 'b'].map(id => ({ id, plan: 'premium' }))
