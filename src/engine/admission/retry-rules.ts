@@ -182,11 +182,11 @@ export function seriesPause(
   chance: number,
   longest = Number.POSITIVE_INFINITY,
 ): number {
-  if (!failure) return retryDelay(faultBackoff, failures, chance)
-  const rule = retryRules[failure.kind]
-  if (rule.scope === 'group') return retryDelay(behindTheGroup, failures, chance)
+  const rule = failure ? retryRules[failure.kind] : faultBackoff
+  if (failure && retryRules[failure.kind].scope === 'group')
+    return retryDelay(behindTheGroup, failures, chance)
   const backoff = { ...rule, cap: Math.min(rule.cap, longest / longestSpread) }
-  return retryDelay(backoff, failures, chance, failure.retryAfter)
+  return retryDelay(backoff, failures, chance, failure?.retryAfter)
 }
 
 /** As seriesPause, of a feed. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { seriesPause } from '../../../src/engine/admission/retry-rules.ts'
 import type { GroupLimit } from '../../../src/engine/settings.ts'
 import type { Failure, FailureKind } from '../../../src/provider/errors.ts'
 import { perDay } from '../../../src/provider/limits.ts'
@@ -193,6 +194,15 @@ describe('a provider in trouble', () => {
     expect(transport.asked).toHaveLength(1)
   })
 })
+
+it.each([undefined, { kind: 'malformed', text: '' }] as const)(
+  'what is of a room pauses no longer than a part of the time for which it is remembered, after %o too',
+  failure => {
+    const pauses = Array.from({ length: 12 }, (_, n) => seriesPause(failure, n + 1, 0.99, 2 * minute))
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(2 * minute)
+    expect(Math.max(...pauses)).toBeGreaterThan(1.9 * minute)
+  },
+)
 
 describe('a day whose requests others have spent', () => {
   const day = 86_400
