@@ -150,7 +150,10 @@ describe('health', () => {
     const response = get('/readyz')
     await asked.promise
     await clock.advance(2_000)
-    expect(JSON.parse((await response).body)).toEqual({ ready: false, reasons: ['the database gives no answer in time'] })
+    expect(JSON.parse((await response).body)).toEqual({
+      ready: false,
+      reasons: ['the database gives no answer in time'],
+    })
   })
 })
 

@@ -224,7 +224,7 @@ export const limits: readonly Plant[] = [
     group: 'limits',
     from: 'code',
     file: 'src/http/server-clock.ts',
-    find: 'return { ahead: Math.min(BOUND_MS, Math.max(-BOUND_MS, ahead)), doubt: (high - low) / 2 }',
+    find: 'return { ahead: ahead!, doubt: (high - low) / 2, ...(beyond > 0 && { beyond }) }',
     put: 'return { ahead: 0, doubt: 0 }',
   },
   {

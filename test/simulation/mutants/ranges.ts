@@ -244,8 +244,8 @@ export const ranges: readonly Plant[] = [
     group: 'ranges',
     from: 'code',
     file: 'src/engine/ranges/range-rules.ts',
-    find: 'gone: (step: number) => ceilTo(now() - limits.availableData - unsure(), step),',
-    put: 'gone: (step: number) => ceilTo(now() - limits.availableData / 2 - unsure(), step),',
+    find: 'return ceilTo(now() - limits.availableData - unsure() - beyond, step)',
+    put: 'return ceilTo(now() - limits.availableData / 2 - unsure() - beyond, step)',
   },
   {
     name: 'edge-of-the-reach-not-asked',

@@ -17,7 +17,7 @@ export const spoiltRanges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/engine/ranges/window-series.ts',
-    find: "if (isPart && range.to - range.from <= step) return 'spoilt'",
+    find: "if (isPart && isStep) return wasAlone ? 'spoilt' : 'asked again'",
     put: "if (range.to - range.from >= step) return 'spoilt'",
   },
   {
