@@ -29,6 +29,8 @@ import type { RangeRules } from './range-rules.ts'
 export interface ReadingResult {
   readonly end: WindowEnd
   readonly failure?: Failure
+  /** How many pages were read before it failed. */
+  readonly pages?: number
   readonly hints: readonly Hint[]
   /** Work for other streams was made. */
   readonly madeWork: boolean
@@ -68,7 +70,12 @@ export async function readWindow(
     if (life <= 0) return { end: reading.number > 1 ? 'endless' : 'late', ...found }
     const result = await poll(context, windowTask(context, reading, { life, isOutdated }))
     if (result.outcome === 'failed')
-      return { end: endOf(result.failure, reading), failure: result.failure, ...found }
+      return {
+        end: endOf(result.failure, reading),
+        failure: result.failure,
+        pages: reading.number - 1,
+        ...found,
+      }
     if (result.outcome === 'late' && reading.number > 1 && !isOutdated()) return { end: 'endless', ...found }
     if (result.outcome !== 'read') return { end: result.outcome, ...found }
     const { stored, page, pageResult } = result

@@ -49,6 +49,9 @@ export interface Ended {
   readonly result: ReadingResult
 }
 
+/** So many pages are not read in vain again: where some fail by chance, a window of more might never come to its end. */
+const MANY_PAGES = 10
+
 /** So much more, seconds, is worth a question before its time. */
 const FURTHER = 60
 
@@ -298,6 +301,7 @@ export class WindowSource implements WorkSource {
     state.failures = isOfQuestion && !state.isFailing ? 1 : state.failures + 1
     state.isFailing = isOfQuestion
     const reason = unreadable(failure.kind, ended)
+    if ((ended.result.pages ?? 0) >= MANY_PAGES) noteTooLong(state, reading.range, series.step)
     const patience = {
       available: reading.rules.availableData,
       chance: this.#context.random.next(),

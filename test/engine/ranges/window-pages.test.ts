@@ -56,6 +56,33 @@ describe('a window that holds more than is listed', () => {
   })
 })
 
+describe('a window of many pages', () => {
+  it('comes to its end, in smaller ones, where pages fail now and then', async () => {
+    let asked = 0
+    // Calls one a minute, three on a page.
+    const harness = makeHarness(({ from, to, page }) => {
+      asked += 1
+      if (asked % 50 === 0) return 'server_error'
+      const newest = Math.floor((to - 1) / 60) * 60 - (page - 1) * 180
+      const [items, hasMore] = [[0, 60, 120].map(ago => newest - ago), newest - 180 >= from]
+      return { items: items.filter(at => at >= from), hasMore }
+    })
+    const began = nowOf(harness)
+    await harness.source.begin()
+    for (let n = 0; n < 40; n++) {
+      await harness.work()
+      await harness.clock.advance(300 * second)
+    }
+    const { covered } = harness.progress()
+    expect(covered).toHaveLength(1)
+    // What is oldest may expire while smaller ones are tried.
+    expect(covered[0]!.from).toBeLessThan(began - 3 * day + 1_200)
+    // Three days have 1,440 pages, and the last hour is read again each time.
+    const past = harness.asked.filter(({ to }) => to < nowOf(harness) - 6 * 3_600)
+    expect(past.length).toBeLessThan(1_440 * 1.5)
+  })
+})
+
 it('a page that says that not all is listed, before one that lists nothing new, leaves less to be asked for', async () => {
   const harness = await readFirst(({ page, to }) => ({
     ...{ items: page === 1 ? [to - 1, to - 2, to - 3] : [], hasMore: page === 1 },
