@@ -222,8 +222,8 @@ export const strangers: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/telemetry/gauges.ts',
-    find: 'for (const gap of read.gaps) metrics.gaps.inc(',
-    put: "for (const gap of read.gaps) if (gap.state === 'open') metrics.gaps.inc(",
+    find: 'for (const gap of read.gaps.filter(isKnown))',
+    put: "for (const gap of read.gaps.filter(gap => isKnown(gap) && gap.state === 'open'))",
   },
   {
     name: 'letters-of-a-page-are-one',
