@@ -32,7 +32,10 @@ function valuesOf(map: YAMLMap, path: string): readonly HelmValue[] {
 
 /** What stands apart above the first key is said of the whole file. */
 function oneLine(comment: string): string {
-  return comment.slice(comment.lastIndexOf('\n\n') + 1).replaceAll(/\s+/g, ' ').trim()
+  return comment
+    .slice(comment.lastIndexOf('\n\n') + 1)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
 }
 
 /** README of the chart: its prose as it stands, with the table of the values made anew. */
