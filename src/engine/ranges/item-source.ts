@@ -70,7 +70,7 @@ export class ItemSource implements WorkSource {
 
   async find(): Promise<PendingWork> {
     const { stream, rules, availableData, settings, shortage } = this.#source
-    const { app, clock, store } = this.#context
+    const { clock } = this.#context
     const now = rules.now()
     const bounds = rules.bounds()
     await this.#expiry.run(rules.gone(1))
