@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
+import { Agent, type Dispatcher, errors, Pool, ProxyAgent } from 'undici'
 import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
 import { fieldOf } from '../provider/fits.ts'
@@ -61,6 +61,8 @@ export function createAgent(limits: ConnectionLimits, proxy?: string): Dispatche
     ...options,
     ...{ uri: proxy, proxyTunnel: true, connectTimeout: limits.connect },
     ...{ requestTls: tls, proxyTls: tls },
+    // A tunnel is a part of the connection: a proxy that says nothing would be waited for five minutes.
+    clientFactory: ({ origin }, own) => new Pool(origin, { ...own, headersTimeout: limits.connect }),
   })
 }
 
