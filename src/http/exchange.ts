@@ -27,6 +27,8 @@ interface Outgoing {
   readonly beforeWrite: () => void
   /** Most bytes that a usable body may have. */
   readonly bodyBytes: number
+  /** How long it may take to begin, and to go on, ms; as the connections have it unless told. */
+  readonly patience?: number | undefined
 }
 
 /** What came over the wire, before anyone has tried to understand it. */
@@ -71,10 +73,11 @@ export type Agency = Pick<Dispatcher, 'dispatch' | 'close'>
 
 /** Sends one request and reads its answer up to the cap. Rejects when no answer began. */
 export function exchange(agent: Agency, outgoing: Outgoing): Promise<Arrival> {
-  const { origin, path, method, headers, body = null, signal } = outgoing
+  const { origin, path, method, headers, body = null, signal, patience } = outgoing
+  const told = patience !== undefined && { headersTimeout: patience, bodyTimeout: patience }
   return new Promise((resolve, reject) => {
     if (signal.aborted) throw signal.reason
-    agent.dispatch({ origin, path, method, headers, body }, new Reading(outgoing, resolve, reject))
+    agent.dispatch({ origin, path, method, headers, body, ...told }, new Reading(outgoing, resolve, reject))
   })
 }
 
