@@ -326,7 +326,8 @@ export function breakdown(error: unknown, givenUp: GivenUp | undefined, place: s
   const code = codeOf(error)
   const timeout = timeouts[code]
   if (timeout) return { kind: 'timeout', text: `${timeout} (${place})` }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'too_large', text: 'the headers passed their cap' }
+  // To ask for less makes no headers shorter.
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'malformed', text: 'the headers passed their cap' }
   if (error instanceof errors.HTTPParserError) {
     return error.message.includes(cutOff)
       ? { kind: 'network', text: `the connection to ${place} ended before the answer did` }
