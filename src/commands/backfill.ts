@@ -88,7 +88,7 @@ async function untilFetched(
       await systemClock.sleep(screen.every, ended.signal)
       if (ended.signal.aborted) return
     }
-    screen.say('all of it was fetched')
+    screen.say('nothing of it is left to be fetched')
   })
   ended.abort()
 }

@@ -28,7 +28,9 @@ function service({
   return {
     deadline: duration('1s', '5m')
       .prefault('30s')
-      .describe('A request that takes longer, in total, is given up.'),
+      .describe(
+        'A request that takes longer, in total, is given up; up to 30s also one of whose answer nothing comes for 10s.',
+      ),
     maxBodyBytes: count(65_536, 268_435_456, 'bytes')
       .prefault(bodyBytes)
       .describe(`An answer longer than this is refused${tooLong}.`),

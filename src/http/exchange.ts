@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, errors, ProxyAgent } from 'undici'
+import { Agent, type Dispatcher, errors, Pool, ProxyAgent } from 'undici'
 import type { Clock } from '../clock/clock.ts'
 import type { Failure } from '../provider/errors.ts'
 import { fieldOf } from '../provider/fits.ts'
@@ -27,6 +27,8 @@ interface Outgoing {
   readonly beforeWrite: () => void
   /** Most bytes that a usable body may have. */
   readonly bodyBytes: number
+  /** How long it may take to begin, and to go on, ms; as the connections have it unless told. */
+  readonly patience?: number | undefined
 }
 
 /** What came over the wire, before anyone has tried to understand it. */
@@ -61,6 +63,8 @@ export function createAgent(limits: ConnectionLimits, proxy?: string): Dispatche
     ...options,
     ...{ uri: proxy, proxyTunnel: true, connectTimeout: limits.connect },
     ...{ requestTls: tls, proxyTls: tls },
+    // A tunnel is a part of the connection: a proxy that says nothing would be waited for five minutes.
+    clientFactory: ({ origin }, own) => new Pool(origin, { ...own, headersTimeout: limits.connect }),
   })
 }
 
@@ -69,10 +73,11 @@ export type Agency = Pick<Dispatcher, 'dispatch' | 'close'>
 
 /** Sends one request and reads its answer up to the cap. Rejects when no answer began. */
 export function exchange(agent: Agency, outgoing: Outgoing): Promise<Arrival> {
-  const { origin, path, method, headers, body = null, signal } = outgoing
+  const { origin, path, method, headers, body = null, signal, patience } = outgoing
+  const told = patience !== undefined && { headersTimeout: patience, bodyTimeout: patience }
   return new Promise((resolve, reject) => {
     if (signal.aborted) throw signal.reason
-    agent.dispatch({ origin, path, method, headers, body }, new Reading(outgoing, resolve, reject))
+    agent.dispatch({ origin, path, method, headers, body, ...told }, new Reading(outgoing, resolve, reject))
   })
 }
 
@@ -321,7 +326,8 @@ export function breakdown(error: unknown, givenUp: GivenUp | undefined, place: s
   const code = codeOf(error)
   const timeout = timeouts[code]
   if (timeout) return { kind: 'timeout', text: `${timeout} (${place})` }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'too_large', text: 'the headers passed their cap' }
+  // To ask for less makes no headers shorter.
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'malformed', text: 'the headers passed their cap' }
   if (error instanceof errors.HTTPParserError) {
     return error.message.includes(cutOff)
       ? { kind: 'network', text: `the connection to ${place} ended before the answer did` }

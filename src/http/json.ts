@@ -61,13 +61,18 @@ function textOf(bytes: Uint8Array, { holds, from, to, marks }: Part): string {
   return holds === 'elements' ? `[${text}]` : text
 }
 
-/** A text of JSON, and white space between its parts. */
-const between = /("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+/g
+/** What tells the inside of texts of JSON from what is between them; a pattern of whole texts fails on those of megabytes. */
+const quoteOrSpace = /\\.|"|[ \t\n\r]+/g
 
 function textOfDeep(bytes: Uint8Array): string {
   const text = decodeUtf8(bytes)
   parse(text)
-  return decodeUtf8(redactBytes(Buffer.from(text.replace(between, '$1'))))
+  let isInside = false
+  const told = text.replace(quoteOrSpace, found => {
+    if (found === '"') isInside = !isInside
+    return isInside || found === '"' ? found : ''
+  })
+  return decodeUtf8(redactBytes(Buffer.from(told)))
 }
 
 /** Puts what was parsed where it belongs. */

@@ -82,6 +82,8 @@ interface Provider {
   /** It is on this machine. */
   readonly isNear: boolean
   readonly bodyBytes: number
+  /** In the place of the usual limits on how long an answer may stand still, ms, where it has longer than the usual time. */
+  readonly patience: number | undefined
   readonly deadlines: Deadlines
   readonly clock: ServerClock
 }
@@ -173,6 +175,7 @@ export class HttpTransport implements Transport {
       signal: deadline.signal,
       beforeWrite: deadline.check,
       bodyBytes: provider.bodyBytes,
+      patience: provider.patience,
     })
   }
 
@@ -238,6 +241,7 @@ function openProviders(
       prefix,
       isNear,
       bodyBytes,
+      patience: deadline > total ? deadline : undefined,
       deadlines: new Deadlines(clock, deadline),
       clock: createServerClock(clock),
     }

@@ -212,9 +212,9 @@ const waitingGap = `g.app_id = :app and g.stream = 'room-events' and g.series = 
   and g.reason in ('room_forgotten', 'room_reused')`
 
 /**
- * The provider no longer knows the room: what is missing of its log stays missing. What the feed told and the log was to
- * confirm stays in the divergences: no log can tell any more whether it was of this room or of another one after it. What
- * was read of it after it had been emptied is judged and taken like what nobody has emptied.
+ * The provider no longer knows the room: what is missing of its log stays missing, and nothing is asked for once more. What the
+ * feed told and the log was to confirm stays in the divergences: no log can tell any more whether it was of this room or of
+ * another one after it. What was read of it after it had been emptied is judged and taken like what nobody has emptied.
  */
 const forget = statement(
   'forget_room',
@@ -225,7 +225,7 @@ const forget = statement(
        and r.incarnation = (select max(x.incarnation) from classroom.room x where x.app_id = :app and x.room_uuid = :room)
      returning r.incarnation
    ), closed as (
-     update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock())
+     update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock()), wanted = '{}'
      where p.app_id = :app and p.series = :room and p.stream = any (:room_streams::text[]) and ${owned}
    ), ${lose(':room', 'room_forgotten')}, waiting as (
      select case when :dense::boolean then least(w.first, 1 + (

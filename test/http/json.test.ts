@@ -177,6 +177,11 @@ describe('decoding JSON', () => {
       expect(told(deep)).toEqual({ in: deep.replaceAll(' ', ''), beside: rawJSON('1e400') })
     })
 
+    it('is kept however long its texts are', () => {
+      const deep = `{"a": "${'\\n'.repeat(4_100_000)} b"}`
+      expect((told(deep) as { in: string }).in === deep.replace(': ', ':')).toBe(true)
+    })
+
     it('is the same text where the same is told with other white space', () => {
       const deep = '{\n\t"a": [1.50 , "b \\" : c"],\r "z":null}'
       expect(told(deep)).toMatchObject({ in: '{"a":[1.50,"b \\" : c"],"z":null}' })

@@ -46,6 +46,25 @@ describe('a proxy that is away', () => {
   })
 })
 
+describe('a proxy that takes a connection and says nothing', () => {
+  it('is waited for no longer than a connection may take, and left then', async () => {
+    const proxy = createServer().listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const ended = once(proxy, 'connection').then(([socket]) => once(socket.resume(), 'close'))
+    const { port } = proxy.address() as AddressInfo
+    const { transport } = await setUp(
+      () => {},
+      { proxy: `http://127.0.0.1:${port}`, limits: { connect: 100, total: 10_000 } },
+      elsewhere,
+    )
+    expect(await transport.send('app1', readRoom)).toMatchObject({
+      failure: { kind: 'timeout', text: expect.stringContaining(`through the proxy 127.0.0.1:${port}`) },
+    })
+    await ended
+    proxy.close()
+  })
+})
+
 describe.skipIf(!canRun)('a proxy on the way out', () => {
   const state = {} as { port: number; folder: string; stop: () => Promise<unknown> | undefined }
   const proxy = (password = 'canary') => `http://penstock:${password}@127.0.0.1:${state.port}`

@@ -65,6 +65,17 @@ describe('a range that someone asks for once more', () => {
     expect(await readMarkedRoom(db.pool, room)).toBe(1)
   })
 
+  it('of a room that the provider does not know has nothing left', async () => {
+    const room = { app, room: 'unknown', streams: ['room-events', 'poll'] }
+    await markRoom(db.pool, room)
+    await db.store.forgetRoom(me, app, 'unknown')
+    expect(await readMarkedRoom(db.pool, room)).toBe(0)
+    expect(await db.rows(`select wanted::text from ingest.progress where series = 'unknown'`)).toEqual([
+      { wanted: '{}' },
+      { wanted: '{}' },
+    ])
+  })
+
   it('does not disturb a page that is being read', async () => {
     const before = await db.store.windows(app, 'quality-insight')
     await want('quality-insight', 0, 1)

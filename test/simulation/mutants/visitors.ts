@@ -8,9 +8,9 @@ export const visitors: readonly Plant[] = [
     group: 'progress',
     from: 'contract',
     file: 'src/postgres/gaps.ts',
-    find: `update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock())
+    find: `update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock()), wanted = '{}'
      where p.app_id = :app and p.series = :room`,
-    put: `update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock()), caught_up_at = ingest.clock()
+    put: `update ingest.progress p set closed_at = coalesce(p.closed_at, ingest.clock()), wanted = '{}', caught_up_at = ingest.clock()
      where p.app_id = :app and p.series = :room`,
   },
   {
