@@ -171,7 +171,10 @@ export class FakeRangeStore implements Omit<RangeStore, 'dryRun'> {
     return [...this.#items.values()]
       .filter(({ state, deferred, open }) => state === 'pending' && deferred === 0 && open.stream === stream)
       .map(({ open }) => open)
-      .filter(({ from, to, failures }) => from > after && from <= upTo && to < before && (failures === 0 || !isWell))
+      .filter(
+        ({ from, to, failures }) =>
+          from > after && from <= upTo && to < before && (failures === 0 || !isWell),
+      )
       .toSorted((a, b) => (first === 'oldest' ? a.from - b.from : b.from - a.from))
       .slice(0, limit)
   }

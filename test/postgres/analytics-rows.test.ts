@@ -284,7 +284,10 @@ describe('an insight', () => {
 
   it('that was read by a clock that was ahead gives way to what is read when it is right again', async () => {
     await db.advance(3_600_000)
-    const late = (value: number, fetched: number) => ({ ...insight(value, fetched), metric: 'audioFreezeRate' })
+    const late = (value: number, fetched: number) => ({
+      ...insight(value, fetched),
+      metric: 'audioFreezeRate',
+    })
     const stored = () => db.rows(`select value, revision from ${table} where metric = 'audioFreezeRate'`)
     await store('quality-insight', table, late(1, 2 * 86_400))
     await store('quality-insight', table, late(3, 3_600))

@@ -72,7 +72,11 @@ describe('the work queue', () => {
   })
 
   it('offers those alone that did not fail last where that is asked for', async () => {
-    await add(work('a', { from: 10, to: 20 }), work('b', { from: 20, to: 30 }), work('c', { from: 30, to: 40 }))
+    await add(
+      work('a', { from: 10, to: 20 }),
+      work('b', { from: 20, to: 30 }),
+      work('c', { from: 30, to: 40 }),
+    )
     const [item] = await openItems(db)
     await db.store.deferItem(me, app, item!, 0)
     for (const first of ['oldest', 'newest'] as const) {
