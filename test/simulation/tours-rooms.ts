@@ -238,19 +238,28 @@ export const doubles: Tour = {
   length: 60 * minute,
   demands: {
     ...calm,
-    ...{ ...troubledBy('spells'), plan: 'starter', playersEvery: 10 * minute },
+    ...{ plan: 'starter', playersEvery: 10 * minute },
+    profile: { classes: 3, students: 3, eventsPerMinute: 4, lessonMinutes: 20, breakMinutes: 8 },
+    quirks: { clearedFiles: 0.3 },
+    switches: {
+      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
+      ...{ classRestart: 'on', missingLogs: 'none' },
+    },
+  },
+}
+
+/** The same, recorded in two pieces, and lists of recordings that lack the first file of each for a while. */
+export const filed: Tour = {
+  ...doubles,
+  demands: {
+    ...{ ...doubles.demands, world: 'doubles', ...troubledBy('spells') },
     // It is looked at everything while lists lack a file of each recording.
     spells: [12, 27, 42].map(from =>
       spellOf('unfiled', {
         ...{ from: from * minute, to: (from + 3) * minute + second, app: 'alpha', operation: 'recordings' },
       }),
     ),
-    profile: { classes: 3, students: 3, eventsPerMinute: 4, lessonMinutes: 20, breakMinutes: 8 },
     quirks: { clearedFiles: 0.3, brokenRecording: 0.8 },
-    switches: {
-      ...{ ...plain, roomReuse: 'off', appFeed: 'consuming', sequence: 'contiguous' },
-      ...{ classRestart: 'on', missingLogs: 'none' },
-    },
   },
 }
 

@@ -28,6 +28,7 @@ import {
 import {
   crowd,
   doubles,
+  filed,
   lives,
   midnights,
   nights,
@@ -62,6 +63,7 @@ export const tours: Readonly<Record<string, Tour>> = named({
     restored,
     doubles,
     joined,
+    filed,
   },
 })
 
