@@ -120,7 +120,10 @@ function playerRow(
       account: said(player.account),
       channel_name: said(player.channelName),
       stream_url: said(withoutSecrets(player.streamUrl)),
-      status: new Rule('that of its last change', value => value === (history.at(-1)?.to_status ?? null)),
+      status: new Rule('that of its last change', (value, { destroyed_at }) => {
+        const told = history.at(-1)?.to_status ?? null
+        return value === told || (value === null && told === 'destroyed' && isThin && destroyed_at === null)
+      }),
       created_at: Math.floor(createdAt / 1_000) * 1_000,
       first_seen_at: new Rule(`from ${earliest}, soon`, value => {
         const moments = heard(clocks.momentsOf(value), earliest, untilGone)
@@ -231,14 +234,17 @@ function historyFaults(
   const faults: string[] = []
   if (history.length > 0 && !row) faults.push('of no player')
   let place = 0
+  const isThin = examination.sandbox.settings.switches.playerList === 'thin'
   for (const [n, { to_status, changed_at }] of history.entries()) {
     const time = Number(changed_at)
     const moments = clocks.momentsAfter(changed_at, history[n - 1]?.changed_at)
     if (to_status === 'destroyed') {
       const isLast = n === history.length - 1
-      if (!isLast && !absences.some(({ from, to }) => from <= time && time <= to + late))
-        faults.push('goes on after its end')
-      if (isLast && time !== row?.destroyed_at)
+      // What a list left out and the next one told in a thin entry is back, and has no status by which to say so.
+      const wasAbsent = absences.some(({ from, to }) => from <= time && time <= to + late)
+      const isBack = wasAbsent && isThin && row?.destroyed_at === null
+      if (!isLast && !wasAbsent) faults.push('goes on after its end')
+      if (isLast && !isBack && time !== row?.destroyed_at)
         faults.push(`destroyed at ${time} and at ${row?.destroyed_at}`)
       continue
     }
@@ -252,7 +258,7 @@ function historyFaults(
   }
   if (row && row.destroyed_at !== null && history.at(-1)?.to_status !== 'destroyed')
     faults.push('its end is not there')
-  if (examination.sandbox.settings.switches.playerList === 'thin') return faults
+  if (isThin) return faults
   const { listBlindSeconds } = examination.sandbox.settings.switches
   const since = Math.max(calm, createdAt + listBlindSeconds * 1_000)
   for (const [n, { status, at }] of changes.entries()) {
