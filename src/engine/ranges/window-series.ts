@@ -47,8 +47,8 @@ export function newSeries(at: number, revisitEvery = 0) {
     parts: [] as Range[],
     /** The window whose answer could not be read last, until something of it is read. */
     spoilt: undefined as Range | undefined,
-    /** The step that was asked for alone last and could not be read. */
-    spoiltAlone: undefined as Range | undefined,
+    /** Steps that were asked for alone and could not be read, the last of them. */
+    spoiltAlone: [] as Range[],
     /** Something was read since a window was last parted because it could not be read. */
     readBeside: true,
     /** Parts that could not be read either, in a row. */
@@ -146,8 +146,8 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
   const isPart = state.parts.some(part => isSame(part, range))
   const isStep = range.to - range.from <= step
   // What was asked for beside it may have spoilt the answers before.
-  const wasAlone = state.spoiltAlone !== undefined && isSame(state.spoiltAlone, range)
-  if (isStep) state.spoiltAlone = range
+  const wasAlone = state.spoiltAlone.some(one => isSame(one, range))
+  if (isStep && !wasAlone) state.spoiltAlone = [range, ...state.spoiltAlone].slice(0, MOST_PARTS)
   if (isPart && !state.readBeside) {
     state.unreadableParts += 1
     dropPart(state, range)
