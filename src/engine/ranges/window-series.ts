@@ -10,6 +10,9 @@ const ALONE_TEACHES = 2
 /** Of more windows that could not be read one after the other it is the provider that cannot be read. */
 const MOST_PARTS = 8
 
+/** Of the last so many that could not be read is known how often each was asked for. */
+const MOST_ASKED = 4 * MOST_PARTS
+
 /** After so many windows that were not overfull, longer ones are tried. */
 const WELL_TEACHES = 16
 
@@ -47,8 +50,8 @@ export function newSeries(at: number, revisitEvery = 0) {
     parts: [] as Range[],
     /** The window whose answer could not be read last, until something of it is read. */
     spoilt: undefined as Range | undefined,
-    /** Steps that were asked for alone and could not be read, the last of them. */
-    spoiltAlone: [] as Range[],
+    /** The last windows whose answers could not be read, each as often as it was asked for. */
+    asked: [] as Range[],
     /** Something was read since a window was last parted because it could not be read. */
     readBeside: true,
     /** Parts that could not be read either, in a row. */
@@ -134,6 +137,7 @@ export function noteOverfull(state: SeriesState, range: Range, step: number): vo
 export function isMalformedAgain(state: SeriesState, range: Range): boolean {
   const isAgain = state.failures > 1 || touches(state.spoilt, range)
   state.spoilt = range
+  state.asked = [range, ...state.asked].slice(0, MOST_ASKED)
   return isAgain
 }
 
@@ -146,8 +150,7 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
   const isPart = state.parts.some(part => isSame(part, range))
   const isStep = range.to - range.from <= step
   // What was asked for beside it may have spoilt the answers before.
-  const wasAlone = state.spoiltAlone.some(one => isSame(one, range))
-  if (isStep && !wasAlone) state.spoiltAlone = [range, ...state.spoiltAlone].slice(0, MOST_PARTS)
+  const timesAlone = state.asked.filter(one => isSame(one, range)).length
   if (isPart && !state.readBeside) {
     state.unreadableParts += 1
     dropPart(state, range)
@@ -156,7 +159,7 @@ export function noteMalformed(state: SeriesState, range: Range, step: number): '
     state.parts = isHopeless ? [] : [...state.parts, range]
     return 'asked again'
   }
-  if (isPart && isStep) return wasAlone ? 'spoilt' : 'asked again'
+  if (isPart && isStep) return timesAlone > 1 ? 'spoilt' : 'asked again'
   if (!isPart && state.parts.length > 0) {
     // It has its turn as one of the parts, and what is newer still is asked for beside it.
     state.parts = state.parts.length < MOST_PARTS ? [...state.parts, range] : []

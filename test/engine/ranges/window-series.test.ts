@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import {
+  isMalformedAgain,
   newSeries,
   noteAnswered,
   noteFailedAsGroup,
   noteMalformed,
   noteWhole,
+  type SeriesState,
   trustSeries,
 } from '../../../src/engine/ranges/window-series.ts'
+import type { Range } from '../../../src/planning/ranges.ts'
 
 const whole = { from: 0, to: 80 }
 const [left, right] = [
@@ -14,15 +17,21 @@ const [left, right] = [
   { from: 40, to: 80 },
 ]
 
+/** It was malformed before, whatever of it was asked for then. */
+function malformedAgain(state: SeriesState, range: Range) {
+  isMalformedAgain(state, range)
+  return noteMalformed(state, range, 20)
+}
+
 describe('a window whose answers are malformed', () => {
   it('is parted, and one part further only once something else was read', () => {
     const state = newSeries(0)
-    noteMalformed(state, whole, 20)
+    malformedAgain(state, whole)
     expect(state.parts).toEqual([left, right])
-    noteMalformed(state, left, 20)
+    malformedAgain(state, left)
     expect(state.parts).toEqual([right, left])
     noteWhole(state, right)
-    noteMalformed(state, left, 20)
+    malformedAgain(state, left)
     expect(state.parts).toEqual([
       { from: 0, to: 20 },
       { from: 20, to: 40 },
@@ -31,7 +40,7 @@ describe('a window whose answers are malformed', () => {
 
   it('is asked for whole again where no part of it can be read', () => {
     const state = newSeries(0)
-    for (const range of [whole, left, right]) expect(noteMalformed(state, range, 20)).toBe('asked again')
+    for (const range of [whole, left, right]) expect(malformedAgain(state, range)).toBe('asked again')
     expect(state.parts).toEqual([])
   })
 
@@ -41,10 +50,10 @@ describe('a window whose answers are malformed', () => {
       { from: 0, to: 20 },
       { from: 20, to: 40 },
     ]
-    noteMalformed(state, { from: 0, to: 40 }, 20)
-    expect(noteMalformed(state, first, 20)).toBe('asked again')
+    malformedAgain(state, { from: 0, to: 40 })
+    expect(malformedAgain(state, first)).toBe('asked again')
     noteWhole(state, second)
-    expect(noteMalformed(state, first, 20)).toBe('spoilt')
+    expect(malformedAgain(state, first)).toBe('spoilt')
   })
 
   it('is not given up before it was asked for alone twice, whatever was read beside it', () => {
@@ -53,12 +62,12 @@ describe('a window whose answers are malformed', () => {
       { from: 0, to: 20 },
       { from: 20, to: 40 },
     ]
-    noteMalformed(state, { from: 0, to: 40 }, 20)
+    malformedAgain(state, { from: 0, to: 40 })
     noteWhole(state, { from: 40, to: 80 })
-    expect(noteMalformed(state, first, 20)).toBe('asked again')
+    expect(malformedAgain(state, first)).toBe('asked again')
     expect(state.parts).toEqual([first, second])
-    expect(noteMalformed(state, first, 20)).toBe('spoilt')
-    expect(noteMalformed(state, second, 20)).toBe('asked again')
+    expect(malformedAgain(state, first)).toBe('spoilt')
+    expect(malformedAgain(state, second)).toBe('asked again')
   })
 })
 

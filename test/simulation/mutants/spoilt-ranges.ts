@@ -17,7 +17,7 @@ export const spoiltRanges: readonly Plant[] = [
     group: 'ranges',
     from: 'contract',
     file: 'src/engine/ranges/window-series.ts',
-    find: "if (isPart && isStep) return wasAlone ? 'spoilt' : 'asked again'",
+    find: "if (isPart && isStep) return timesAlone > 1 ? 'spoilt' : 'asked again'",
     put: "if (range.to - range.from >= step) return 'spoilt'",
   },
   {
