@@ -96,7 +96,7 @@ describe.skipIf(!canRun)('a panel of operations', () => {
     )
   })
 
-  it('counts no refusal or failure of a request as a dead letter, as its alert does not', async () => {
+  it('counts no refusal or failure of a request as a dead letter, as its alert does not, and tells the reasons of all', async () => {
     const letters = (reason: string) =>
       `penstock_dead_letters_total{job="penstock",stream="calls",reason="${reason}"}`
     const series = {
@@ -105,6 +105,10 @@ describe.skipIf(!canRun)('a panel of operations', () => {
       [letters('malformed')]: 0,
     }
     await shows('Dead letters within 24 hours', { series }, { '{}': 0 })
-    await shows('Dead letters by reason', { series }, { '{reason="none"}': 0 })
+    await shows(
+      'Dead letters by reason',
+      { series },
+      { '{stream="calls",reason="unavailable"}': 270, '{stream="calls",reason="qps_limit"}': 270 },
+    )
   })
 })

@@ -34,7 +34,13 @@ export const channels: Edge = {
                                 last_event_at, forgotten_at) values
       ('reuse', 'maths', 1, 1, '2026-01-05 10:00', null, '2026-01-05 10:00', '2026-01-06 12:00', '2026-01-05 10:30', '2026-01-06 08:00'),
       ('reuse', 'maths', 2, 3, '2026-01-06 12:00', '2026-01-06 13:00', '2026-01-06 12:00', '2026-01-07 08:00', '2026-01-06 13:05', null),
-      ('reuse', 'maths', 3, 1, '2026-01-07 08:00', null, '2026-01-07 08:00', null, '2026-01-09 09:00', null);
+      ('reuse', 'maths', 3, 1, '2026-01-07 08:00', null, '2026-01-07 08:00', null, '2026-01-09 09:00', null),
+      ('breaks', 'maths', 1, 3, '2026-01-05 10:00', '2026-01-05 10:50', '2026-01-05 10:00', '2026-01-05 11:00', '2026-01-05 10:50', null),
+      ('breaks', 'maths', 2, 1, '2026-01-05 11:00', null, '2026-01-05 11:00', null, '2026-01-05 11:30', null);
+    insert into analytics.call (app_id, call_id, cname, created_at) values
+      ('breaks', '10:58:30', 'maths', '2026-01-05 10:58:30'), ('breaks', '10:59:30', 'maths', '2026-01-05 10:59:30');
+    insert into players.cloud_player (app_id, player_id, channel_name, status, created_at) values
+      ('breaks', '10:58:30', 'maths', 'running', '2026-01-05 10:58:30'), ('breaks', '10:59:30', 'maths', 'running', '2026-01-05 10:59:30');
     insert into analytics.call (app_id, call_id, cname, created_at) select 'reuse', m.at, 'maths', m.at::timestamptz from ${times};
     insert into players.cloud_player (app_id, player_id, channel_name, status, created_at)
     select 'reuse', m.at, 'maths', 'running', m.at::timestamptz from ${times}`,
@@ -49,6 +55,14 @@ export const channels: Edge = {
       query: `select player_id, incarnation from players.class_player where app_id = 'reuse' order by 1`,
       expected: seen,
     },
+    ...['analytics.class_call', 'players.class_player'].map(view => ({
+      name: `what begins with a class after a short break is of that, by ${view}`,
+      query: `select to_char(created_at, 'HH24:MI:SS'), incarnation from ${view} where app_id = 'breaks' order by 1`,
+      expected: [
+        ['10:58:30', 1],
+        ['10:59:30', 2],
+      ],
+    })),
     {
       name: 'calls and players count for no other class',
       query: `select incarnation, calls, cloud_players from analytics.class_quality where app_id = 'reuse' order by 1`,

@@ -56,7 +56,7 @@ export const mutants: readonly ViewMutant[] = [
   },
   {
     mistake: 'who leaves at the end stays in the count',
-    ...{ view: 'classroom.head_count', from: '(i.stayed IS NOT NULL)', to: '(i.left_at < i.entered_at)' },
+    ...{ view: 'classroom.head_count', from: `'-1'::integer`, to: '0' },
   },
   {
     mistake: 'stays are cut to whole minutes',
@@ -96,7 +96,7 @@ export const mutants: readonly ViewMutant[] = [
   },
   {
     mistake: 'what plays since a former day is of the first class that was seen',
-    ...{ view: 'players.class_player', from: '>= r.since', to: ">= r.since - interval '9 days'" },
+    ...{ view: 'players.class_player', from: `'00:15:00'::interval`, to: `'9 days'::interval` },
   },
   {
     mistake: 'the calls of a class that nobody saw are of the one before',

@@ -1,7 +1,7 @@
 import { bars, series } from '../panels.ts'
 import { promNow, promSeries, promTable } from '../sources.ts'
 import { table } from '../tables.ts'
-import { allowed, expiring, late, of, orNone, unreadable } from './selectors.ts'
+import { allowed, expiring, late, of, orNone } from './selectors.ts'
 
 const size = { width: 8, height: 8 }
 
@@ -201,7 +201,7 @@ export const missing = {
     table({
       title: 'Dead letters by reason',
       description:
-        'Items and answers that were set aside within the chosen time because they could not be read. Good is one line that says none.',
+        'Items and answers that were set aside within the chosen time, refusals among them. Good is one line that says none.',
       unit: 'none',
       none: 'not known',
       width: 6,
@@ -209,7 +209,7 @@ export const missing = {
       queries: [
         promTable(
           orNone(
-            `sum by (stream, reason) (increase(${of('penstock_dead_letters_total', unreadable)}[$__range])) > 0`,
+            `sum by (stream, reason) (increase(${of('penstock_dead_letters_total')}[$__range])) > 0`,
             'reason',
           ),
         ),
