@@ -70,6 +70,12 @@ export const channels: Edge = {
     },
   ],
   mutants: ['analytics.class_call', 'players.class_player'].flatMap(view => [
+    {
+      view,
+      mistake: 'what begins with a class is of the class before',
+      from: `- '00:01:00'::interval`,
+      to: '',
+    },
     { view, mistake: 'a class has an hour before it', from: `'00:15:00'`, to: `'01:00:00'` },
     { view, mistake: 'a class has nothing before it', from: `'00:15:00'`, to: `'00:00:00'` },
     { view, mistake: 'a class has half an hour after it', from: `'01:00:00'`, to: `'00:30:00'` },

@@ -79,10 +79,6 @@ export const mutants: readonly ViewMutant[] = [
     ...{ view: 'classroom.poll_result', from: '(o.option_index)::text', to: '(o.option_index + 1)::text' },
   },
   {
-    mistake: 'a call that begins with the class is of the class before',
-    ...{ view: 'analytics.class_call', from: `- '00:01:00'::interval`, to: '' },
-  },
-  {
     mistake: 'the calls of a class are those of the class before',
     ...{
       view: 'analytics.class_quality',
