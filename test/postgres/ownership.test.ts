@@ -1,51 +1,26 @@
 import type pg from 'pg'
 import { PgBoss } from 'pg-boss'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createOwnership } from '../../src/postgres/ownership.ts'
 import { cloneDatabase } from '../support/postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { debit, freshGroup, granted } from './debits.ts'
-import { logPage, openStore, session, start, type TestStore } from './harness.ts'
+import { logPage, openStore, session, type TestStore } from './harness.ts'
+import { all, forgetOwners, type Owners, ownersOf } from './owners.ts'
 
 const aSecond = 1_000
 /** Whoever was silent for so long has lost its shards, by the contract of the queue. */
 const silence = 10 * aSecond
 
 let db: TestStore
+let owner: Owners['owner']
+let breakSession: Owners['breakSession']
 beforeAll(async () => {
   db = await openStore()
+  ;({ owner, breakSession } = ownersOf(db))
 })
-beforeEach(async () => {
-  await db.rows('truncate ingest.ownership, ingest.replica, ingest_jobs.job')
-  await db.rows('update ingest_jobs.queue set monitor_claim_on = null, monitor_on = null')
-  await db.setTime(start)
-})
+beforeEach(() => forgetOwners(db))
 afterAll(() => db.close())
-
-function owner(
-  name: string,
-  knows: readonly number[] = [1, 1, 1, 1],
-  more: { readonly url?: string; readonly copyPatience?: number } = {},
-) {
-  const clock = new VirtualClock()
-  const ownership = createOwnership({ ...db.connection, ...more, owner: name, knows: () => knows, clock })
-  onTestFinished(() => ownership.close())
-  /** Gives back at once what others should have. */
-  const settle = async () => {
-    const { surplus } = await ownership.claim()
-    if (surplus.length > 0) await ownership.release(surplus)
-  }
-  return { ...ownership, clock, settle, epochs: async () => epochs((await ownership.claim()).fences) }
-}
-
-/** Breaks the session that holds a name, as a kill -9 of its process does, and waits until the database knows. */
-async function breakSession(name: string): Promise<void> {
-  const holder = `select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
-    and (classid::bigint << 32 | objid::bigint) = hashtextextended($1, 0)`
-  const pid = await db.value(holder, [name])
-  await db.value('select pg_terminate_backend($1)', [pid])
-  while ((await db.value(holder, [name])) !== undefined) await Promise.resolve()
-}
 
 /** Another session holds the fence of a shard, as a commit does until it ends. */
 async function holdFence(shard: number) {
@@ -76,74 +51,6 @@ function copyHalf(client: pg.Client): Promise<void> {
     } as unknown as pg.Submittable)
   })
 }
-
-const epochs = (fences: readonly { readonly shard: number; readonly epoch: number }[]) =>
-  fences.map(({ shard, epoch }) => [shard, epoch]).toSorted(([a], [b]) => a! - b!)
-
-const all = (epoch: number) => [0, 1, 2, 3].map(shard => [shard, epoch])
-
-describe('a database that is an older one than before', () => {
-  /** The session breaks, and the database has what it had so long ago, ms; what it says of its history is `mark` from then on. */
-  async function goBack(ms: number, mark?: string) {
-    await db.rows('update ingest.history set last_seen_at = last_seen_at - $1::interval', [
-      `${ms} milliseconds`,
-    ])
-    if (mark !== undefined) await db.rows('update ingest.history set mark = $1', [mark])
-    await breakSession('first')
-    onTestFinished(async () => void (await db.rows('truncate ingest.history')))
-  }
-  /** Whoever asks over the broken session learns no more than that it is. */
-  const claimed = ({ claim }: ReturnType<typeof owner>) => claim().catch(() => claim())
-  const told = async (one: ReturnType<typeof owner>) => (await claimed(one)).setBack
-
-  it('is told of, though all shards are still owned under the same epoch', async () => {
-    const first = owner('first')
-    expect(await told(first)).toBe(0)
-    await first.clock.advance(aSecond)
-    await db.advance(aSecond)
-    expect(await told(first)).toBe(0)
-    const begun = () => db.value('select count(*)::int from ingest.history', [])
-    expect(await begun()).toBe(1)
-    await goBack(86_400_000)
-    expect(await claimed(first)).toMatchObject({ setBack: 1, fences: { length: 4 } })
-    expect(await begun()).toBe(2)
-    expect(await first.epochs()).toEqual(all(1))
-    expect(await told(first)).toBe(1)
-    await goBack(86_400_000)
-    expect(await told(first)).toBe(2)
-  })
-
-  it('is told of where it knows nothing of the history that was written in', async () => {
-    const first = owner('first')
-    await first.claim()
-    await goBack(0, 'another')
-    expect(await told(first)).toBe(1)
-  })
-
-  it('is told of, once, where another history goes on: a standby that took over may lack what came last', async () => {
-    const first = owner('first')
-    expect(await told(first)).toBe(0)
-    await db.rows(
-      `insert into ingest.history (mark, first_seen_at, last_seen_at)
-       select mark || '+1', ingest.clock(), ingest.clock() from ingest.history`,
-    )
-    await breakSession('first')
-    onTestFinished(async () => void (await db.rows('truncate ingest.history')))
-    expect(await claimed(first)).toMatchObject({ setBack: 1, fences: { length: 4 } })
-    expect(await told(first)).toBe(1)
-    expect(await told(owner('second'))).toBe(0)
-  })
-
-  it('is none where next to nothing was lost, however long it was away, nor at the start', async () => {
-    const first = owner('first')
-    await first.claim()
-    await first.clock.advance(600 * aSecond)
-    await db.advance(600 * aSecond)
-    await goBack(5 * aSecond)
-    expect(await told(first)).toBe(0)
-    expect(await told(owner('second'))).toBe(0)
-  })
-})
 
 describe('ownership', () => {
   it('is of every shard for the first, at once, and renewed without another epoch', async () => {
