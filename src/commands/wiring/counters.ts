@@ -43,11 +43,15 @@ export function sharedRates(
   group: AnalyticsGroup | PlayerGroup,
   own: readonly Rate[],
 ): readonly Rate[] {
-  const service = group.startsWith('players-') ? 'players' : 'analytics'
+  const service = isOfPlayers(group) ? 'players' : 'analytics'
   const counter = countersOf(config).get(`${counterScope(config, app, service)} ${group}`)
   const mine = JSON.stringify(allowedTo(app, service, group))
   const others = [...(counter?.rates ?? [])].filter(([key]) => key !== mine)
   return strictest([...own, ...others.flatMap(([, rates]) => rates)])
+}
+
+function isOfPlayers(group: string): group is PlayerGroup {
+  return playerGroups.some(each => each === group)
 }
 
 function allowedTo(app: AppConfig, service: Service, group: string): readonly Rate[] | undefined {

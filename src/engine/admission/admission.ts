@@ -5,12 +5,18 @@ import { spacingOf } from '../../provider/limits.ts'
 import { called, type Operation, type RequestLine } from '../../provider/operation.ts'
 import type { Arrived, Debits, Fence, Grant, Meter, Reply, Settlement, Transport } from '../ports.ts'
 import type { GroupLimit } from '../settings.ts'
-import { type BudgetTime, createBudgetTime } from './budget-time.ts'
-import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
 import type { Load, Share } from './load.ts'
-import { createOperationBreakers, type OperationBreakers, type Permits, pass, unanswered } from './permits.ts'
+import {
+  createOperationBreakers,
+  type Group,
+  LimitGroups,
+  type OperationBreakers,
+  type Permits,
+  pass,
+  unanswered,
+} from './permits.ts'
 import type { Queue } from './queue.ts'
-import { isLimitViolation, longestSpent, retryRules } from './retry-rules.ts'
+import { isLimitViolation, retryRules } from './retry-rules.ts'
 
 export interface Attempt {
   readonly app: string
@@ -64,37 +70,11 @@ export interface AdmissionPorts {
 /** Of single requests by hand nobody waits for room. */
 const unbounded: Pick<Load, 'take'> = { take: async () => ({ weigh: () => {}, release: () => {} }) }
 
-/** What is remembered of one limit group in this process. */
-interface Group {
-  readonly breaker: CircuitBreaker
-  /** By app: what shuts one app out does not shut out the others that share its budget. */
-  readonly apps: Map<string, CircuitBreaker>
-  /** Each group has its own, since the database's clock may jump between the debits of one and of another. */
-  readonly time: BudgetTime
-  /** The longest pause while its day is spent, ms: that of the app which needs the shortest one. */
-  longestSpent: number
-  /** Next free moment of the pace, on the monotonic clock, ms. */
-  nextSlot: number
-  /** The number of the last debit, and when it was answered, on the monotonic clock, ms. */
-  lastDebit: LastDebit
-  /** Until when it is remembered though nobody asks, on the monotonic clock, ms. */
-  keptUntil: number
-}
-
-interface LastDebit {
-  readonly n: number
-  readonly at: number
-}
-
 /** A debit that was never settled may still reach the provider this long after its deadline, ms. */
 export const REACH_MARGIN_MS = 10_000
 
 /** A grant that was asked for longer ago than this, ms, is void: a process that was stopped must not send late. */
 const GRANT_LIFE_MS = 2_000
-
-/** A group is remembered for so many of its longest windows, and so long, ms, after it was asked for last. */
-const KEPT_WINDOWS = 2
-const LEAST_KEPT_MS = 2 * 3_600_000
 
 /** A wait for the budget that is longer than this, ms, is spent outside the queue. */
 const LONGEST_WAIT_IN_QUEUE_MS = 2_000
@@ -115,15 +95,14 @@ export class Admission {
   readonly #load: Pick<Load, 'take'>
   /** Total deadline of one request, ms. */
   readonly #deadline: number
-  readonly #groups = new Map<string, Group>()
-  /** When groups that nobody asks for are forgotten next, on the monotonic clock, ms. */
-  #tidiedAt = Number.NEGATIVE_INFINITY
+  readonly #groups: LimitGroups
   /** An operation of an app that fails alone shuts out nothing else. */
   readonly #operations: OperationBreakers
 
   constructor(ports: AdmissionPorts, deadline: number) {
     this.#ports = ports
     this.#load = ports.load ?? unbounded
+    this.#groups = new LimitGroups(ports)
     this.#operations = createOperationBreakers(ports)
     this.#deadline = deadline
   }
@@ -138,10 +117,7 @@ export class Admission {
    * budgets that are used up: the ledger says by which limits.
    */
   forget(app: string): void {
-    for (const { apps, breaker } of this.#groups.values()) {
-      apps.delete(app)
-      breaker.release()
-    }
+    this.#groups.forget(app)
     this.#operations.forget(`${app} `)
   }
 
@@ -163,10 +139,8 @@ export class Admission {
     const { app, request, limit } = attempt
     const { limitGroup } = request.operation
     const key = `${limit.scope} ${limitGroup}`
-    const group = this.#groupOf(key, limit)
-    group.longestSpent = Math.min(group.longestSpent, longestSpent(limit))
-    const appBreaker = group.apps.get(app) ?? createCircuitBreaker(this.#ports)
-    group.apps.set(app, appBreaker)
+    const group = this.#groups.of(key, limit)
+    const appBreaker = this.#groups.breakerOf(group, app)
     const door = this.#operations.of(operationKey(app, limit, request.operation))
     for (;;) {
       const freesIn = group.breaker.heldFor()
@@ -344,7 +318,7 @@ export class Admission {
 
   /** For how long nothing of a limit group may go because a budget is used up, ms, as the ledger said last. */
   heldFor(scope: string, limitGroup: string): number {
-    return this.#groups.get(`${scope} ${limitGroup}`)?.breaker.heldFor() ?? 0
+    return this.#groups.heldFor(`${scope} ${limitGroup}`)
   }
 
   /**
@@ -362,40 +336,6 @@ export class Admission {
   #isBeyond({ until, isPlannedAgain, life }: Attempt, ms: number): boolean {
     if (isPlannedAgain && ms > life) return true
     return until !== undefined && this.#ports.clock.monotonic() + ms > until
-  }
-
-  #groupOf(key: string, { rates }: GroupLimit): Group {
-    const { clock, random } = this.#ports
-    const now = clock.monotonic()
-    this.#tidy(now)
-    const window = Math.max(0, ...rates.map(rate => rate.window)) * 1_000
-    const keptUntil = now + Math.max(LEAST_KEPT_MS, KEPT_WINDOWS * window)
-    const known = this.#groups.get(key)
-    if (known) {
-      known.keptUntil = keptUntil
-      return known
-    }
-    const made: Group = {
-      breaker: createCircuitBreaker({ clock, random, longestSpent: () => made.longestSpent }),
-      apps: new Map(),
-      time: createBudgetTime(clock),
-      longestSpent: Number.POSITIVE_INFINITY,
-      nextSlot: Number.NEGATIVE_INFINITY,
-      lastDebit: { n: 0, at: Number.NEGATIVE_INFINITY },
-      keptUntil,
-    }
-    this.#groups.set(key, made)
-    return made
-  }
-
-  /** Each channel whose players are listed may have a group of its own. What is shut is remembered as long as it is. */
-  #tidy(now: number): void {
-    if (now - this.#tidiedAt < LEAST_KEPT_MS / 4) return
-    this.#tidiedAt = now
-    for (const [key, { breaker, apps, keptUntil }] of this.#groups) {
-      const isShut = [breaker, ...apps.values()].some(each => each.triesIn() !== undefined)
-      if (keptUntil < now && !isShut && breaker.heldFor() === 0) this.#groups.delete(key)
-    }
   }
 }
 
